@@ -152,27 +152,28 @@ create_segment(WtAnchor *a)
 {
 	wide_config config;
 	dsm_segment *seg = NULL;
+	void *base = main_segment;
 	Size size;
 
 	configure(&config, a->in_main ? 0 : segment_limit(segment_bytes()));
 	size = wide_segment_size(&config);
-	if (a->in_main)
-		segment_base = main_segment;
-	else
+	if (!a->in_main)
 	{
-		/* pinned: it outlives the statement, and this process */
 		seg = dsm_create(size, 0);
+		base = dsm_segment_address(seg);
+	}
+	wt_error_check(wide_segment_format(base, &config), "could not format shared memory");
+	if (seg != NULL)
+	{
+		/* it outlives the statement, and this process */
 		dsm_pin_segment(seg);
 		dsm_pin_mapping(seg);
-		segment_base = dsm_segment_address(seg);
+		SpinLockAcquire(&a->mutex);
+		a->handle = dsm_segment_handle(seg);
+		a->size = size;
+		SpinLockRelease(&a->mutex);
 	}
-	wt_error_check(wide_segment_format(segment_base, &config), "could not format shared memory");
-	if (seg == NULL)
-		return;
-	SpinLockAcquire(&a->mutex);
-	a->handle = dsm_segment_handle(seg);
-	a->size = size;
-	SpinLockRelease(&a->mutex);
+	segment_base = base;
 }
 
 /* Maps the segment, if there is one and this process has not mapped it yet. */
