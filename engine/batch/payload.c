@@ -92,7 +92,8 @@ typedef struct cell_state
 	int64_t ts;
 	const uint8_t *ukey;
 	uint32_t klen;
-	uint32_t rowlen; /* bytes of its row; only for decoding */
+	uint32_t rowlen; /* bytes of its row; only for decoding, as the next one */
+	wide_status st;	 /* WIDE_NOMEM if decoding failed for lack of memory */
 } cell_state;
 
 /* Appends a cell, whose first `shared` bytes of ukey are those of the cell before. */
@@ -358,7 +359,7 @@ key_get(const uint8_t *p, const uint8_t *end, cell_state *s, buffer *key, entry 
 		shared > key->len || more > (uint64_t) (end - p) || shared + more > KEY_UKEY_MAX)
 		return NULL;
 	key->len = (size_t) shared;
-	if (buffer_append(key, p, (size_t) more) != WIDE_OK)
+	if ((s->st = buffer_append(key, p, (size_t) more)) != WIDE_OK)
 		return NULL;
 	e->ukey = key->data;
 	e->klen = (uint32_t) key->len;
@@ -438,7 +439,7 @@ payload_apply(const payload *p, memtable_handle *m, uint64_t at, uint64_t seq, i
 		entry e;
 
 		if ((c = cell_get(c, stop, &s, commit_ts, key, &e)) == NULL)
-			return damaged();
+			return s.st != WIDE_OK ? s.st : damaged();
 		if (memtable_node_bytes(e.klen, e.vlen) > limit - at)
 			return damaged();
 		e.seq = seq;

@@ -50,7 +50,7 @@ extern int64_t payload_files_ts(const payload *p);
  * Inserts the cells at the offset `at` of the memtable; *end is the offset behind them.
  * Requires: p->need bytes there belong to the batch.  key: for ukeys; allocates nothing
  * if it has room for the longest one.
- * Returns: WIDE_CORRUPT, also if memory runs out.
+ * Returns: WIDE_CORRUPT, WIDE_NOMEM.
  */
 extern wide_status payload_apply(const payload *p, memtable_handle *m, uint64_t at, uint64_t seq,
 								 int64_t commit_ts, buffer *key, uint64_t *end);

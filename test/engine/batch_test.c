@@ -1393,6 +1393,41 @@ next:
 	store_drop(&s);
 }
 
+/* the sanitizer returns NULL, as malloc does, if far too much memory is asked for */
+const char *
+__asan_default_options(void)
+{
+	return "allocator_may_return_null=1";
+}
+
+/* Lack of memory is not damage. */
+static void
+test_payload_without_memory(void **state)
+{
+	store s;
+	wide_batch *b;
+	memtable t;
+	memtable_handle m;
+	uint8_t *region = malloc(1 << 16);
+	/* it grows by half: to more than there is */
+	buffer key = {.cap = SIZE_MAX / 4};
+	payload p;
+	uint64_t end;
+
+	(void) state;
+	begin(&s, 1);
+	assert_ok(wide_batch_new(s.db, &b));
+	put(b, "r", "q", 1, INT64_MIN, "x");
+	assert_ok(wide_batch_prepare(b, 0));
+	assert_ok(payload_open(bytes(b->prepared.payload.data, b->prepared.payload.len), &p));
+	memtable_init(&m, &t, region, 1 << 16);
+	assert_int_equal(payload_apply(&p, &m, 64, 1, 1000, &key, &end), WIDE_NOMEM);
+	assert_non_null(strstr(wide_error_text(), "out of memory"));
+	free(region);
+	wide_batch_free(b);
+	store_drop(&s);
+}
+
 /* Damaged payloads are refused, and never read beyond their end. */
 static void
 test_hostile_payload(void **state)
@@ -1462,6 +1497,7 @@ main(void)
 		cmocka_unit_test(test_processes),
 		cmocka_unit_test(test_faults),
 		cmocka_unit_test(test_in_order),
+		cmocka_unit_test(test_payload_without_memory),
 		cmocka_unit_test(test_hostile_payload),
 	};
 
