@@ -178,11 +178,16 @@ snapshot_new(wide_db *db, wide_snapshot **out)
 	return WIDE_OK;
 }
 
-/* Offers these bytes to other processes; len 0: ends the offer. */
+/*
+ * Offers these bytes to other processes; len 0: ends the offer.  A process that dies
+ * leaves its offer in the slot, which slot_clear does not touch.  That does no harm:
+ * wide_snapshot_find takes it only if another process protects what it needs.  If it
+ * dies in here, it leaves the serial odd.
+ */
 static void
 slot_share(process_slot *me, uint64_t key, const uint8_t *bytes, size_t len)
 {
-	atomic_fetch_add(&me->share_serial, 1);
+	atomic_fetch_add(&me->share_serial, atomic_load(&me->share_serial) & 1 ? 2 : 1);
 	me->share_key = key;
 	me->share_len = (uint32_t) len;
 	if (len > 0)

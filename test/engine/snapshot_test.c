@@ -859,6 +859,13 @@ test_share(void **state)
 	wide_snapshot_release(found);
 	wide_snapshot_release(two);
 	assert_int_equal(wide_snapshot_find(s.db, 78, &found), WIDE_NOTFOUND);
+	/* the process that had the slot before died while it changed its offer */
+	atomic_fetch_add(&s.db->slot->share_serial, 1);
+	assert_ok(snapshot_take(s.db, NULL, NULL, &one));
+	assert_ok(wide_snapshot_share(one, 79));
+	assert_ok(wide_snapshot_find(s.db, 79, &found));
+	wide_snapshot_release(found);
+	wide_snapshot_release(one);
 	store_drop(&s);
 }
 
