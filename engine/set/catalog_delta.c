@@ -252,6 +252,20 @@ pending_of(const catalog_pending *p, const catalog_delta *d)
 	return p->pid == (uint32_t) getpid() && p->serial == d->serial;
 }
 
+/* Returns how many times other deltas have reserved the name or the change of a family.  Under
+ * LOCK_CATALOG. */
+static int
+pending_others(const catalog_delta *d, uint64_t item)
+{
+	const catalog_pending *p = d->db->seg->catalog.pending;
+	int n = 0;
+
+	for (int i = 0; i < CATALOG_PENDING; i++)
+		for (uint32_t k = 0; p[i].pid != 0 && !pending_of(&p[i], d) && k < p[i].nitems; k++)
+			n += p[i].items[k] == item;
+	return n;
+}
+
 /* Removes the delta's entries from catalog.pending. */
 static void
 pending_release(catalog_delta *d)
@@ -358,7 +372,6 @@ check_room(wide_db *db, uint32_t tables, uint32_t families, uint32_t bindings)
 static wide_status
 check_name(wide_db *db, const catalog_delta *d, const catalog_op *op, uint64_t *hash)
 {
-	catalog_pending *p = db->seg->catalog.pending;
 	table_slot *ts = layout_tables(db);
 	wide_table t, other;
 	uint8_t key[4 + WIDE_MAX_NAME];
@@ -374,12 +387,10 @@ check_name(wide_db *db, const catalog_delta *d, const catalog_op *op, uint64_t *
 			return status_fail(WIDE_EXISTS, "table \"%s\" exists already", t.name);
 	put_u32le(key, t.space);
 	memcpy(key + 4, t.name, strlen(t.name));
-	*hash = hash_xxh3(key, 4 + strlen(t.name), NAME_SEED) | 1;
-	for (int i = 0; i < CATALOG_PENDING; i++)
-		for (uint32_t k = 0; p[i].pid != 0 && k < p[i].nnames; k++)
-			if (p[i].names[k] == *hash && !pending_of(&p[i], d))
-				return status_fail(WIDE_EXISTS,
-								   "table \"%s\" is being created by another transaction", t.name);
+	*hash = hash_xxh3(key, 4 + strlen(t.name), NAME_SEED) | UINT64_C(1) << 63;
+	if (pending_others(d, *hash) > 0)
+		return status_fail(WIDE_EXISTS, "table \"%s\" is being created by another transaction",
+						   t.name);
 	return WIDE_OK;
 }
 
@@ -398,16 +409,12 @@ wide_status
 catalog_delta_check_change(const catalog_delta *d, const catalog_op *op)
 {
 	wide_db *db = d->db;
-	catalog_pending *p = db->seg->catalog.pending;
 	family_slot *fs = family_find(db, op->family);
 	table_slot *ts;
-	int used, others = 0;
+	int used, others = pending_others(d, op->family);
 
 	if (fs == NULL)
 		return WIDE_OK;
-	for (int i = 0; i < CATALOG_PENDING; i++)
-		for (uint32_t k = 0; p[i].pid != 0 && k < p[i].nchanges; k++)
-			others += p[i].changes[k] == op->family && !pending_of(&p[i], d);
 	used = catalog_floors_used(fs->floors);
 	if (others == 0 && !catalog_floor_needed(&fs->f.opt, &op->opt))
 		used--;
@@ -464,21 +471,20 @@ pending_reserve(catalog_delta *d)
 		const catalog_op *op = &d->ops[i];
 		bool change = op->kind == OP_ALTER_FAMILY && family_find(db, op->family) != NULL &&
 					  !altered_later(d, i);
-		uint64_t hash;
+		uint64_t item;
 
-		TRY(check_name(db, d, op, &hash));
+		TRY(check_name(db, d, op, &item));
 		if (change)
+		{
 			TRY(catalog_delta_check_change(d, op));
-		if (hash == 0 && !change)
+			item = op->family;
+		}
+		if (item == 0)
 			continue;
-		if ((p->nnames == CATALOG_PENDING_NAMES || p->nchanges == CATALOG_PENDING_NAMES) &&
-			(p = pending_new(d)) == NULL)
+		if (p->nitems == CATALOG_PENDING_ITEMS && (p = pending_new(d)) == NULL)
 			return status_fail(WIDE_FULL,
 							   "too many tables are created or changed in one transaction");
-		if (hash != 0)
-			p->names[p->nnames++] = hash;
-		if (change)
-			p->changes[p->nchanges++] = op->family;
+		p->items[p->nitems++] = item;
 	}
 	return WIDE_OK;
 }

@@ -342,7 +342,7 @@ typedef struct binding_slot
 } binding_slot;
 
 #define CATALOG_PENDING		  64
-#define CATALOG_PENDING_NAMES 16
+#define CATALOG_PENDING_ITEMS 32
 
 /* Room and names promised to catalog changes that are prepared, until these are applied or
  * given up. */
@@ -351,10 +351,10 @@ typedef struct catalog_pending
 	uint32_t pid;	 /* 0 = free */
 	uint32_t serial; /* of the delta in that process; a delta may have several entries */
 	uint32_t tables, families, bindings;
-	uint32_t nnames;
-	uint32_t nchanges;
-	uint64_t names[CATALOG_PENDING_NAMES];		   /* hashes of (space, name) */
-	wide_family_id changes[CATALOG_PENDING_NAMES]; /* families whose options change */
+	uint32_t nitems;
+	/* names of tables: hashes of (space, name) above UINT32_MAX; ids of families whose options
+	 * change */
+	uint64_t items[CATALOG_PENDING_ITEMS];
 } catalog_pending;
 
 typedef struct catalog_state
