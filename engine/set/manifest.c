@@ -250,13 +250,23 @@ record_make(buffer *b, uint64_t number, uint64_t offset, wide_bytes payload)
 	return buffer_append(b, zeros, (size_t) (-payload.len & 7));
 }
 
-/* Poisons the store: it is unknown whether the disk has the edit. */
+/* Returns the status of a call on a file. */
 static wide_status
-manifest_unsure(wide_db *db, const char *what, int64_t error)
+file_call(int64_t n, const char *what, const char *path)
+{
+	return n < 0 ? os_fail(n, what, path) : WIDE_OK;
+}
+
+/* The same for a call after whose failure it is unknown whether the disk has the edit: poisons the
+ * store. */
+static wide_status
+sure_call(wide_db *db, int64_t n, const char *what)
 {
 	char text[200];
 
-	snprintf(text, sizeof text, "%s failed: %s", what, strerror((int) -error));
+	if (n >= 0)
+		return WIDE_OK;
+	snprintf(text, sizeof text, "%s failed: %s", what, strerror((int) -n));
 	wide_poison(db, text);
 	return status_fail(WIDE_IO, "%s", text);
 }
@@ -274,26 +284,14 @@ manifest_append(wide_db *db, wide_bytes payload)
 	manifest_path(db, set->manifest_number, path);
 	TRY_GOTO(record_make(&record, set->manifest_number, set->manifest_size, payload));
 	fd = db->os->open(db->os, path, O_RDWR);
-	if (fd < 0)
-	{
-		st = os_fail(fd, "open file", path);
-		goto done;
-	}
+	TRY_GOTO(file_call(fd, "open file", path));
 	n = db->os->pwrite(db->os, fd, record.data, record.len, set->manifest_size);
+	/* part of a record may be there now */
 	if (n < 0)
-	{
-		/* part of a record may be there now */
 		set->manifest_size = UINT64_MAX;
-		st = os_fail(n, "write file", path);
-		goto done;
-	}
+	TRY_GOTO(file_call(n, "write file", path));
 	injection_point("manifest-append");
-	n = db->os->sync(db->os, fd);
-	if (n < 0)
-	{
-		st = manifest_unsure(db, "syncing the manifest", n);
-		goto done;
-	}
+	TRY_GOTO(sure_call(db, db->os->sync(db->os, fd), "syncing the manifest"));
 	injection_point("manifest-sync");
 	set->manifest_size += record.len;
 done:
@@ -303,20 +301,23 @@ done:
 	return st;
 }
 
-/* Writes, syncs and closes a whole file.  Returns: 0 or a negative errno. */
-static int64_t
+/* Writes, syncs and closes a whole file.  Removes it if that fails. */
+static wide_status
 write_file(wide_db *db, const char *path, const void *data, size_t len)
 {
 	int fd = db->os->open(db->os, path, O_RDWR | O_CREAT | O_TRUNC);
-	int64_t n;
+	int64_t n = fd;
 
-	if (fd < 0)
-		return fd;
-	n = db->os->pwrite(db->os, fd, data, len, 0);
-	if (n >= 0)
-		n = db->os->sync(db->os, fd);
-	db->os->close(db->os, fd);
-	return n < 0 ? n : 0;
+	if (fd >= 0)
+	{
+		n = db->os->pwrite(db->os, fd, data, len, 0);
+		if (n >= 0)
+			n = db->os->sync(db->os, fd);
+		db->os->close(db->os, fd);
+	}
+	if (n < 0)
+		db->os->unlink(db->os, path);
+	return file_call(n, "write file", path);
 }
 
 wide_status
@@ -328,7 +329,7 @@ manifest_switch(wide_db *db, wide_bytes snapshot)
 	uint8_t head[MANIFEST_HEADER] = {0};
 	char text[80], path[PATH_BYTES], tmp[PATH_BYTES], current[PATH_BYTES];
 	const char *name = manifest_path(db, number, path);
-	int64_t n;
+	int rc;
 	wide_status st;
 
 	put_u64le(head, MANIFEST_MAGIC);
@@ -337,35 +338,22 @@ manifest_switch(wide_db *db, wide_bytes snapshot)
 	put_u64le(head + 24, hash_xxh3(head, 24, MANIFEST_SEED));
 	TRY_GOTO(buffer_append(&b, head, sizeof head));
 	TRY_GOTO(record_make(&b, number, sizeof head, snapshot));
-	if ((n = write_file(db, path, b.data, b.len)) < 0)
-	{
-		st = os_fail(n, "write file", path);
-		db->os->unlink(db->os, path);
-		goto done;
-	}
+	TRY_GOTO(write_file(db, path, b.data, b.len));
 	snprintf(text, sizeof text, "%s %016llx\n", name,
 			 (unsigned long long) hash_xxh3(name, strlen(name), MANIFEST_SEED));
 	snprintf(tmp, sizeof tmp, "%s/CURRENT.tmp", db->dir);
 	snprintf(current, sizeof current, "%s/CURRENT", db->dir);
-	if ((n = write_file(db, tmp, text, strlen(text))) < 0 ||
-		(n = db->os->syncdir(db->os, db->dir)) < 0)
-	{
-		st = os_fail(n, "write file", tmp);
+	TRY_GOTO(write_file(db, tmp, text, strlen(text)));
+	rc = db->os->syncdir(db->os, db->dir);
+	if (rc < 0)
 		db->os->unlink(db->os, tmp);
-		goto done;
-	}
-	if ((n = db->os->rename(db->os, tmp, current)) < 0)
-	{
-		st = n == -EIO ? manifest_unsure(db, "switching to a new manifest", n)
-					   : os_fail(n, "rename file", tmp);
-		goto done;
-	}
+	TRY_GOTO(file_call(rc, "sync directory", db->dir));
+	rc = db->os->rename(db->os, tmp, current);
+	if (rc == -EIO)
+		TRY_GOTO(sure_call(db, rc, "switching to a new manifest"));
+	TRY_GOTO(file_call(rc, "rename file", tmp));
 	injection_point("manifest-switch");
-	if ((n = db->os->syncdir(db->os, db->dir)) < 0)
-	{
-		st = manifest_unsure(db, "syncing the directory", n);
-		goto done;
-	}
+	TRY_GOTO(sure_call(db, db->os->syncdir(db->os, db->dir), "syncing the directory"));
 	/* the old manifest is not needed, unless a copy is being made; recovery removes it otherwise */
 	if (set->manifest_number != 0 && !host_files_held(db))
 	{
