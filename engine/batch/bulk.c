@@ -206,7 +206,6 @@ void
 bulk_discard(wide_db *db, const file_meta *files, int n)
 {
 	char path[1100];
-	uint32_t loading = atomic_load(&db->seg->set.loading);
 
 	for (int i = 0; i < n && segment_check(db) == WIDE_OK; i++)
 	{
@@ -214,7 +213,5 @@ bulk_discard(wide_db *db, const file_meta *files, int n)
 		db->os->unlink(db->os, path);
 		sst_reader_forget(db, files[i].number);
 	}
-	while (loading > 0 &&
-		   !atomic_compare_exchange_weak(&db->seg->set.loading, &loading, loading - 1))
-		;
+	atomic_fetch_sub(&db->seg->set.loading, 1);
 }

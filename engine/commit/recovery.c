@@ -90,13 +90,6 @@ remove_orphans(wide_db *db)
 
 /* ----------------------------------------------------------------- recovery */
 
-static void
-set_state_word(wide_db *db, wide_state state)
-{
-	atomic_store(&db->seg->state, (uint32_t) state);
-	segment_wake(db, &db->seg->state_word);
-}
-
 static wide_status
 recover_steps(wide_db *db)
 {
@@ -126,6 +119,7 @@ wide_recover(wide_db *db)
 	replay_free(db);
 	if (atomic_load(&db->seg->state) == WIDE_DEAD)
 		return st != WIDE_OK ? st : segment_check(db);
-	set_state_word(db, st == WIDE_OK ? WIDE_RUNNING : WIDE_EMPTY);
+	atomic_store(&db->seg->state, st == WIDE_OK ? WIDE_RUNNING : WIDE_EMPTY);
+	segment_wake(db, &db->seg->state_word);
 	return st;
 }

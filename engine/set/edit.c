@@ -47,6 +47,13 @@ typedef struct gathered
 } gathered;
 
 static void
+raise_to(uint64_t *number, uint64_t to)
+{
+	if (*number < to)
+		*number = to;
+}
+
+static void
 gathered_free(gathered *g)
 {
 	buffer_free(&g->add);
@@ -111,23 +118,15 @@ gather(wide_db *db, const version_edit *edit, gathered *g)
 			return st;
 	}
 	for (size_t i = 0; i < g->add.len / sizeof(file_meta); i++)
-	{
-		const file_meta *f = &((const file_meta *) g->add.data)[i];
-
-		if (f->seq_max > g->sync)
-			g->sync = f->seq_max;
-	}
-	if (edit->flushed_seq > g->sync)
-		g->sync = edit->flushed_seq;
-	if (edit->restart_lsn > g->sync)
-		g->sync = edit->restart_lsn;
+		raise_to(&g->sync, ((const file_meta *) g->add.data)[i].seq_max);
+	raise_to(&g->sync, edit->flushed_seq);
+	raise_to(&g->sync, edit->restart_lsn);
 	/* after the lists: if a family is dropped in between, the dump has that, and its files stay
 	 * pending until the next edit */
 	if (g->dump)
 	{
 		TRY(catalog_dump(db, &g->catalog));
-		if (db->seg->catalog.seq > g->sync)
-			g->sync = db->seg->catalog.seq;
+		raise_to(&g->sync, db->seg->catalog.seq);
 	}
 	return WIDE_OK;
 }
@@ -256,8 +255,8 @@ apply_write(wide_db *db, const version_edit *edit, gathered *g)
 	m.last_ts = db->seg->commit.last_ts;
 	/* makes the batches with timestamps up to last_ts durable, so that recovery gives none of them
 	 * a newer timestamp (finish_now) */
-	if (db->replay == NULL && db->seg->commit.logged_seq > g->sync)
-		g->sync = db->seg->commit.logged_seq;
+	if (db->replay == NULL)
+		raise_to(&g->sync, db->seg->commit.logged_seq);
 	segment_unlock(db, LOCK_COMMIT);
 	if (db->log.identity != NULL)
 		db->log.identity(db->log.ctx, &m.log_id, &m.log_branch);
@@ -266,8 +265,7 @@ apply_write(wide_db *db, const version_edit *edit, gathered *g)
 		TRY_GOTO(gather_live(db, g));
 		if (!g->dump)
 			TRY_GOTO(catalog_dump(db, &g->catalog));
-		if (db->seg->catalog.seq > g->sync)
-			g->sync = db->seg->catalog.seq;
+		raise_to(&g->sync, db->seg->catalog.seq);
 		m.snapshot = true;
 		m.add = (const file_meta *) g->live.data;
 		m.nadd = (int) (g->live.len / sizeof(file_meta));
@@ -376,10 +374,8 @@ apply_switch(wide_db *db, const version_edit *edit, gathered *g)
 	switch_gathered(db, edit, g);
 	switch_caller(db, edit, version);
 	atomic_store(&set->version, version);
-	if (edit->flushed_seq > set->flushed_seq)
-		set->flushed_seq = edit->flushed_seq;
-	if (edit->restart_lsn > set->restart_lsn)
-		set->restart_lsn = edit->restart_lsn;
+	raise_to(&set->flushed_seq, edit->flushed_seq);
+	raise_to(&set->restart_lsn, edit->restart_lsn);
 	if (edit->memtable >= 0)
 	{
 		memtable *t = &db->seg->memtables[edit->memtable];

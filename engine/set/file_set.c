@@ -214,7 +214,6 @@ file_set_link(wide_db *db, const file_meta *metas, int n)
 {
 	set_state *set = &db->seg->set;
 	uint64_t version, next;
-	uint32_t loading = atomic_load(&set->loading);
 	bool full = false;
 
 	if (segment_lock(db, LOCK_SET) != WIDE_OK)
@@ -245,8 +244,9 @@ file_set_link(wide_db *db, const file_meta *metas, int n)
 	if (full)
 		wide_poison(db,
 					"the table of files is full (max_files): a committed file cannot be linked");
-	while (loading > 0 && !atomic_compare_exchange_weak(&set->loading, &loading, loading - 1))
-		;
+	/* replay links files that no process has loaded */
+	if (atomic_load(&set->loading) > 0)
+		atomic_fetch_sub(&set->loading, 1);
 	atomic_store(&set->grown, host_now(db));
 	atomic_fetch_add(&set->work_word, 1);
 }
