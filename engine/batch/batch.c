@@ -427,7 +427,7 @@ batch_catalog(wide_batch *b)
 bool
 batch_changes_catalog(const wide_batch *b)
 {
-	return b->delta != NULL && !catalog_delta_empty(b->delta);
+	return b->delta != NULL && b->delta->n > 0;
 }
 
 uint64_t

@@ -119,10 +119,7 @@ park(wide_db *db, bool file, uint64_t id, const wide_replay_event *ev, parked **
 
 	if (p == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory for recovery");
-	p->file = file;
-	p->id = id;
-	p->start = ev->start;
-	p->xid = file ? 0 : ev->xid;
+	*p = (parked) {.file = file, .id = id, .start = ev->start, .xid = file ? 0 : ev->xid};
 	while (*link != NULL)
 		link = &(*link)->next;
 	*out = *link = p;
@@ -222,12 +219,11 @@ static wide_status
 list_to_files(wide_db *db, const payload *p, uint64_t seq, int64_t commit_ts, void *memory,
 			  uint64_t bytes, file_meta **files, int *n)
 {
-	memtable t;
+	memtable t = {0};
 	memtable_handle m;
 	memtable_cursor c;
 	uint64_t end;
 
-	memset(&t, 0, sizeof(t));
 	memtable_init(&m, &t, memory, bytes);
 	TRY(payload_apply(p, &m, atomic_load(&t.used), seq, commit_ts, &db->replay->key, &end));
 	memtable_cursor_open(&c, &m);

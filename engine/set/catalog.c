@@ -246,7 +246,7 @@ catalog_table_slot(wide_db *db, wide_table_id id)
 {
 	table_slot *t = layout_tables(db);
 
-	for (uint32_t i = 0; i < db->seg->catalog.ntables; i++)
+	for (uint32_t i = 0; i < db->seg->catalog.ntables && id != 0; i++)
 		if (t[i].t.id == id)
 			return &t[i];
 	return NULL;
@@ -396,7 +396,7 @@ catalog_retire(wide_db *db, wide_family_id id, uint64_t settled)
 static bool
 apply_table(wide_db *db, const catalog_op *op, uint64_t seq)
 {
-	table_slot *ts = op->table != 0 ? catalog_table_slot(db, op->table) : NULL;
+	table_slot *ts = catalog_table_slot(db, op->table);
 	binding_slot *b = layout_bindings(db);
 	binding_slot *found = NULL;
 	uint32_t left = 0;
@@ -408,9 +408,7 @@ apply_table(wide_db *db, const catalog_op *op, uint64_t seq)
 		raise_counter(&db->seg->catalog.next_table, op->table);
 		if (ts == NULL && (ts = slot_new(db, CATALOG_TABLES)) == NULL)
 			return false;
-		memset(ts, 0, sizeof *ts);
-		ts->t.id = op->table;
-		ts->t.space = op->arg;
+		*ts = (table_slot) {.t.id = op->table, .t.space = op->arg};
 	}
 	if (ts == NULL)
 		return true;
@@ -458,10 +456,8 @@ apply_family(wide_db *db, const catalog_op *op, uint64_t seq)
 			return true;
 		if (fs == NULL && (fs = slot_new(db, CATALOG_FAMILIES)) == NULL)
 			return false;
-		fs->f.id = op->family;
-		fs->f.table = op->table;
+		fs->f = (wide_family) {.id = op->family, .table = op->table, .opt = op->opt};
 		memcpy(fs->f.name, op->name, sizeof fs->f.name);
-		fs->f.opt = op->opt;
 	}
 	if (op->kind == OP_REPLACE_FAMILY)
 		raise_counter(&db->seg->catalog.next_family, op->arg);
@@ -672,13 +668,12 @@ catalog_restore(wide_db *db, wide_bytes dump)
 void
 wide_family_defaults(wide_family_options *o)
 {
-	memset(o, 0, sizeof(*o));
-	o->versions = 1;
-	o->block_size = 16384;
-	o->bloom = WIDE_BLOOM_ROW;
-	o->compression = WIDE_COMPRESS_ZSTD;
-	o->compression_level = 1;
-	o->compaction = WIDE_COMPACT_LEVELED;
+	*o = (wide_family_options) {.versions = 1,
+								.block_size = 16384,
+								.bloom = WIDE_BLOOM_ROW,
+								.compression = WIDE_COMPRESS_ZSTD,
+								.compression_level = 1,
+								.compaction = WIDE_COMPACT_LEVELED};
 }
 
 /* Copies the first bytes of the next slot that is in use; WIDE_END after the last one. */

@@ -37,7 +37,7 @@ static uint32_t delta_serial;
 bool
 catalog_delta_table(wide_db *db, const catalog_delta *d, wide_table_id id, wide_table *t)
 {
-	table_slot *ts = id != 0 ? catalog_table_slot(db, id) : NULL;
+	table_slot *ts = catalog_table_slot(db, id);
 	bool exists = ts != NULL;
 
 	if (exists)
@@ -50,9 +50,7 @@ catalog_delta_table(wide_db *db, const catalog_delta *d, wide_table_id id, wide_
 			continue;
 		if (op->kind == OP_CREATE_TABLE)
 		{
-			memset(t, 0, sizeof *t);
-			t->id = id;
-			t->space = op->arg;
+			*t = (wide_table) {.id = id, .space = op->arg};
 			exists = true;
 		}
 		if (op->kind == OP_CREATE_TABLE || op->kind == OP_RENAME_TABLE)
@@ -68,10 +66,9 @@ catalog_delta_family(wide_db *db, const catalog_delta *d, wide_family_id id, wid
 {
 	family_slot *fs = family_find(db, id);
 	bool exists = fs != NULL;
-	wide_family old;
+	wide_family old = {0};
 	wide_table t;
 
-	memset(&old, 0, sizeof old);
 	if (exists)
 		*f = fs->f;
 	for (int i = 0; d != NULL && i < d->n; i++)
@@ -92,9 +89,7 @@ catalog_delta_family(wide_db *db, const catalog_delta *d, wide_family_id id, wid
 			continue;
 		if (op->kind == OP_CREATE_FAMILY)
 		{
-			memset(f, 0, sizeof *f);
-			f->id = id;
-			f->table = op->table;
+			*f = (wide_family) {.id = id, .table = op->table};
 			memcpy(f->name, op->name, sizeof f->name);
 			exists = true;
 		}
@@ -304,12 +299,6 @@ catalog_delta_rewind(catalog_delta *d, uint64_t mark)
 		d->n--;
 }
 
-bool
-catalog_delta_empty(const catalog_delta *d)
-{
-	return d == NULL || d->n == 0;
-}
-
 wide_status
 catalog_delta_reserve(catalog_delta *d, int n)
 {
@@ -323,9 +312,7 @@ catalog_delta_add(catalog_delta *d, uint64_t number, enum op_kind kind)
 {
 	catalog_op *op = &d->ops[d->n++];
 
-	memset(op, 0, sizeof *op);
-	op->number = number;
-	op->kind = (uint8_t) kind;
+	*op = (catalog_op) {.number = number, .kind = (uint8_t) kind};
 	return op;
 }
 
@@ -436,9 +423,7 @@ pending_new(catalog_delta *d)
 	for (int i = 0; i < CATALOG_PENDING; i++)
 		if (p[i].pid == 0)
 		{
-			memset(&p[i], 0, sizeof p[i]);
-			p[i].pid = (uint32_t) getpid();
-			p[i].serial = d->serial;
+			p[i] = (catalog_pending) {.pid = (uint32_t) getpid(), .serial = d->serial};
 			return &p[i];
 		}
 	return NULL;

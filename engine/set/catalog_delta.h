@@ -40,9 +40,6 @@ extern catalog_op *catalog_delta_add(catalog_delta *d, uint64_t number, enum op_
 /* Removes the operations numbered mark and above. */
 extern void catalog_delta_rewind(catalog_delta *d, uint64_t mark);
 
-/* Returns true if there is no operation.  d may be NULL. */
-extern bool catalog_delta_empty(const catalog_delta *d);
-
 /*
  * Reserves names and room in the catalog, so that the delta can be applied, and
  * appends the encoded operations to out.  d may be NULL.

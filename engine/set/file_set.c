@@ -53,13 +53,10 @@ slot_take(wide_db *db, const file_meta *meta, uint64_t version)
 	file_slot *fs = &layout_files(db)[set->free_files - 1];
 	uint32_t next = fs->next;
 
-	memset(fs, 0, sizeof *fs);
-	fs->meta = *meta;
+	*fs = (file_slot) {.meta = *meta, .in_use = 1, .added_version = version};
 	fs->meta.flags &= (uint8_t) ~FILE_BUSY;
 	if (meta->global_seq != 0)
 		fs->meta.seq_min = fs->meta.seq_max = meta->global_seq;
-	fs->in_use = 1;
-	fs->added_version = version;
 	set->free_files = next;
 	return fs;
 }

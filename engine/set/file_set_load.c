@@ -245,10 +245,7 @@ load_format(wide_db *db)
 
 	set->max_files = db->seg->config.max_files;
 	for (uint32_t i = 0; i < set->max_files; i++)
-	{
-		memset(&files[i], 0, sizeof files[i]);
-		files[i].next = i + 1 < set->max_files ? i + 2 : 0;
-	}
+		files[i] = (file_slot) {.next = i + 1 < set->max_files ? i + 2 : 0};
 	set->free_files = set->max_files > 0 ? 1 : 0;
 	set->dead_files = set->ndead = set->npending = set->nunlisted = set->nfiles =
 		set->reserved_files = set->older = 0;
