@@ -54,7 +54,7 @@ report_wait(wide_db *db)
 	db->host.report(db->host.ctx, 1, text);
 }
 
-/* Flushes a memtable or removes what is not needed, in this process.  *held: there is nothing to flush,
+/* Flushes a memtable, or removes what no reader needs.  *held: there is nothing to flush,
  * readers hold the memtables. */
 static wide_status
 make_room(wide_db *db, bool *held)

@@ -1141,8 +1141,7 @@ test_processes(void **state)
 				wide_batch_free(b);
 				if (i % 10 != 0)
 					continue;
-				if (snapshot_take(db, NULL, NULL, &snap) != WIDE_OK ||
-					!snapshot_sees(snap, lsn) ||
+				if (snapshot_take(db, NULL, NULL, &snap) != WIDE_OK || !snapshot_sees(snap, lsn) ||
 					wide_scan_open(db, snap, &spec, &scan) != WIDE_OK)
 					_exit(4);
 				while (wide_scan_next(scan, &r) == WIDE_OK)
