@@ -599,16 +599,12 @@ wide_snapshot_import(wide_db *db, const void *from, size_t size, wide_snapshot *
 		return status_fail(WIDE_INVALID,
 						   "these bytes are not a snapshot that was exported by this server");
 	TRY(snapshot_new(db, &s));
-	if (h.nexcluded > 0)
+	for (uint64_t i = 0; i < h.nexcluded; i++)
 	{
-		s->excluded = malloc(h.nexcluded * sizeof(seq_range));
-		if (s->excluded == NULL)
-		{
-			st = status_fail(WIDE_NOMEM, "out of memory for a snapshot");
-			goto done;
-		}
-		memcpy(s->excluded, (const uint8_t *) from + sizeof(h), h.nexcluded * sizeof(seq_range));
-		s->nexcluded = s->excluded_cap = (int) h.nexcluded;
+		seq_range e;
+
+		memcpy(&e, (const uint8_t *) from + sizeof(h) + i * sizeof(e), sizeof(e));
+		TRY_GOTO(exclude(s, e.first, e.last));
 	}
 	s->seq = h.seq;
 	s->needs = h.needs;
@@ -616,15 +612,14 @@ wide_snapshot_import(wide_db *db, const void *from, size_t size, wide_snapshot *
 	note_oldest(db);
 	note_newest_ts(s);
 	atomic_fetch_add(&db->seg->commit.snapshot_moves, 1);
+	st = WIDE_OK;
 	if (!is_protected(db, s) || h.seq > atomic_load(&db->seg->commit.applied_seq))
-	{
 		st = status_fail(WIDE_CONFLICT, "the exported snapshot has been released");
-		goto done;
-	}
-	*out = s;
-	return WIDE_OK;
 done:
-	wide_snapshot_release(s);
+	if (st != WIDE_OK)
+		wide_snapshot_release(s);
+	else
+		*out = s;
 	return st;
 }
 
