@@ -103,7 +103,8 @@ prepare_files(wide_batch *b, const op_sorted *sorted, wide_bytes catalog)
 					&b->prepared.nfiles);
 	helper_free(a);
 	normalise_free(n);
-	if (st == WIDE_OK && (st = file_set_reserve(db, b->prepared.nfiles)) != WIDE_OK)
+	if (st == WIDE_OK && b->prepared.nfiles > 0 &&
+		(st = file_set_reserve(db, b->prepared.nfiles)) != WIDE_OK)
 		bulk_discard(db, b->prepared.files, b->prepared.nfiles);
 	if (st != WIDE_OK)
 	{
