@@ -166,7 +166,6 @@ wide_verify(wide_db *db, wide_family_id family, wide_problem_fn fn, void *arg)
 	version_pin memory = {0};
 	wide_status st;
 
-	TRY(segment_check(db));
 	TRY_GOTO(pin_take_files(db, &pin));
 	TRY_GOTO(directory_read(db, &v.names));
 	while ((st = catalog_family_next(db, &cursor, &id)) == WIDE_OK)
