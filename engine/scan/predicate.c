@@ -43,46 +43,33 @@ double_number(double d)
 	return bits < 0 ? -(bits & INT64_MAX) : bits; /* -0 becomes 0 */
 }
 
+static int64_t
+float_number(uint32_t width, int64_t bits)
+{
+	uint32_t half = (uint32_t) bits;
+	float f;
+	double d;
+
+	memcpy(&f, &half, sizeof(f));
+	memcpy(&d, &bits, sizeof(d));
+	return double_number(width == 8 ? d : (double) f);
+}
+
 /* Returns false if the bytes are no number of that width. */
 static inline bool
 number_of(uint8_t kind, uint32_t width, wide_bytes v, int64_t *out)
 {
-	uint32_t u;
-	uint64_t u8;
-	float f;
-	double d;
-
 	if (v.len != width)
 		return false;
-	switch (width)
-	{
-		case 8:
-			u8 = get_u64be(v.data);
-			if (kind != WIDE_KIND_FLOAT)
-				*out = (int64_t) u8;
-			else
-			{
-				memcpy(&d, &u8, sizeof(d));
-				*out = double_number(d);
-			}
-			return true;
-		case 4:
-			u = get_u32be(v.data);
-			if (kind == WIDE_KIND_SIGNED)
-				*out = (int32_t) u;
-			else
-			{
-				memcpy(&f, &u, sizeof(f));
-				*out = double_number((double) f);
-			}
-			return true;
-		case 2:
-			*out = (int16_t) (v.data[0] << 8 | v.data[1]);
-			return true;
-		default:
-			*out = (int8_t) v.data[0];
-			return true;
-	}
+	if (width == 8)
+		*out = (int64_t) get_u64be(v.data);
+	else if (width == 4)
+		*out = (int32_t) get_u32be(v.data);
+	else
+		*out = width == 2 ? (int16_t) (v.data[0] << 8 | v.data[1]) : (int8_t) v.data[0];
+	if (kind == WIDE_KIND_FLOAT)
+		*out = float_number(width, *out);
+	return true;
 }
 
 static inline int
@@ -161,14 +148,6 @@ compare_place(const void *pa, const void *pb)
 	return compare_bytes(a->qualifier, b->qualifier);
 }
 
-static int
-compare_clause(const void *pa, const void *pb)
-{
-	int a = *(const int *) pa, b = *(const int *) pb;
-
-	return (a > b) - (a < b);
-}
-
 static wide_bytes
 keep_bytes(uint8_t **at, wide_bytes b)
 {
@@ -204,34 +183,22 @@ keep(predicate *p, const wide_predicate *w, predicate_value **values, uint8_t **
 			  w->kind == WIDE_KIND_BYTES ? value_compare_bytes : value_compare_number);
 }
 
-/* Puts the distinct clause numbers into out, ascending; returns their number. */
+/* Returns the index in p->clauses of list[i]'s clause, which is a new one if no predicate before it
+ * is of that clause.  at: the indexes of these. */
 static uint32_t
-clause_numbers(const wide_predicate *list, int n, int *out)
+clause_index(predicates *p, const wide_predicate *list, int i, const uint32_t *at)
 {
-	uint32_t count = 0;
-
-	for (int i = 0; i < n; i++)
-		out[i] = list[i].clause;
-	qsort(out, (size_t) n, sizeof(int), compare_clause);
-	for (int i = 0; i < n; i++)
-		if (i == 0 || out[i] != out[i - 1])
-			out[count++] = out[i];
-	return count;
-}
-
-static uint32_t
-clause_index(const int *numbers, uint32_t n, int clause)
-{
-	const int *at = bsearch(&clause, numbers, n, sizeof(int), compare_clause);
-
-	return (uint32_t) (at - numbers);
+	for (int k = 0; k < i; k++)
+		if (list[k].clause == list[i].clause)
+			return at[k];
+	return p->nclauses++;
 }
 
 wide_status
 predicate_init(predicates *p, const wide_predicate *list, int n, int nfamilies)
 {
 	const wide_predicate **order = NULL;
-	int *numbers = NULL;
+	uint32_t *clauses = NULL;
 	predicate_value *values;
 	uint8_t *at;
 	size_t nvalues = 0, nbytes = 0;
@@ -248,26 +215,28 @@ predicate_init(predicates *p, const wide_predicate *list, int n, int nfamilies)
 			nbytes += list[i].values[v].len;
 	}
 	order = malloc((size_t) n * sizeof(*order));
-	numbers = malloc((size_t) n * sizeof(*numbers));
+	clauses = malloc((size_t) n * sizeof(*clauses));
 	p->columns = calloc((size_t) n, sizeof(*p->columns));
 	p->clauses = calloc((size_t) n, sizeof(*p->clauses));
 	p->list = calloc((size_t) n, sizeof(*p->list));
 	p->values = values = calloc(nvalues + 1, sizeof(*p->values));
 	p->bytes = at = malloc(nbytes + 1);
-	if (order == NULL || numbers == NULL || p->columns == NULL || p->clauses == NULL ||
+	if (order == NULL || clauses == NULL || p->columns == NULL || p->clauses == NULL ||
 		p->list == NULL || p->values == NULL || p->bytes == NULL)
 	{
 		st = status_fail(WIDE_NOMEM, "out of memory for the predicates of a scan");
 		goto done;
 	}
-	p->nclauses = clause_numbers(list, n, numbers);
 	for (int i = 0; i < n; i++)
+	{
 		order[i] = &list[i];
+		clauses[i] = clause_index(p, list, i, clauses);
+	}
 	qsort(order, (size_t) n, sizeof(*order), compare_place);
 	for (int i = 0; i < n; i++)
 	{
 		keep(&p->list[i], order[i], &values, &at);
-		p->list[i].clause = clause_index(numbers, p->nclauses, order[i]->clause);
+		p->list[i].clause = clauses[order[i] - list];
 		p->clauses[p->list[i].clause].n++;
 		if (i == 0 || compare_place(&order[i], &order[i - 1]) != 0)
 		{
@@ -281,7 +250,7 @@ predicate_init(predicates *p, const wide_predicate *list, int n, int nfamilies)
 	}
 done:
 	free(order);
-	free(numbers);
+	free(clauses);
 	return st;
 }
 
@@ -401,6 +370,10 @@ test_in(const predicate *p, wide_bytes value, int64_t number)
 	return NOT_TRUE;
 }
 
+/* For which results of a comparison an operator is true: bit 0 less, bit 1 equal, bit 2 greater. */
+static const uint8_t meets[] = {[WIDE_OP_EQ] = 2, [WIDE_OP_NE] = 5, [WIDE_OP_LT] = 1,
+								[WIDE_OP_LE] = 3, [WIDE_OP_GT] = 4, [WIDE_OP_GE] = 6};
+
 static inline verdict
 test_one(const predicate *p, const wide_bytes *value, int64_t ts)
 {
@@ -432,24 +405,9 @@ test_one(const predicate *p, const wide_bytes *value, int64_t ts)
 			return value->len >= with.len &&
 				   (with.len == 0 || memcmp(value->data, with.data, with.len) == 0);
 		default:
-			break;
-	}
-	c = p->kind == WIDE_KIND_BYTES ? compare_bytes(*value, with)
-								   : compare_number(number, p->values[0].number);
-	switch (p->op)
-	{
-		case WIDE_OP_EQ:
-			return c == 0;
-		case WIDE_OP_NE:
-			return c != 0;
-		case WIDE_OP_LT:
-			return c < 0;
-		case WIDE_OP_LE:
-			return c <= 0;
-		case WIDE_OP_GT:
-			return c > 0;
-		default:
-			return c >= 0;
+			c = p->kind == WIDE_KIND_BYTES ? compare_bytes(*value, with)
+										   : compare_number(number, p->values[0].number);
+			return meets[p->op] >> ((c > 0) - (c < 0) + 1) & 1;
 	}
 }
 
