@@ -46,17 +46,15 @@ scan_sources_merge(wide_db *db, const version_pin *pin, wide_family_id id, uint6
 				   source **batch_source, bool *incomplete)
 {
 	family_files files;
-	source *src;
+	source *own = NULL;
 	merge *m;
 	wide_status st;
 
-	*out = NULL;
 	TRY(merge_new(db, &m));
 	if (batch != NULL)
 	{
-		TRY_GOTO(batch_source_new(batch, id, mark, &src));
-		TRY_GOTO(merge_add(m, src));
-		*batch_source = src;
+		TRY_GOTO(batch_source_new(batch, id, mark, &own));
+		TRY_GOTO(merge_add(m, own));
 	}
 	for (int i = 0; i < pin->nmemtables; i++)
 	{
@@ -91,6 +89,7 @@ scan_sources_merge(wide_db *db, const version_pin *pin, wide_family_id id, uint6
 			TRY_GOTO(add_files(db, m, &files.files[files.level_start[l]], n));
 	}
 	*out = m;
+	*batch_source = own;
 	return WIDE_OK;
 done:
 	merge_free(m);
@@ -124,6 +123,8 @@ scan_sources_leave(scan_state *s)
 wide_status
 scan_sources_make(scan_state *s)
 {
+	wide_status st;
+
 	TRY(pin_take(s->db, &s->sources.pin));
 	s->sources.pinned = true;
 	s->sources.incomplete = false;
@@ -131,13 +132,17 @@ scan_sources_make(scan_state *s)
 	{
 		scan_family *f = &s->families[i];
 
-		TRY(scan_sources_merge(s->db, &s->sources.pin, f->id, s->seq,
-							   f->limits.by_time ? f->limits.ts_min : INT64_MIN, s->batch,
-							   s->batch_mark, &f->m, &f->batch_source, &s->sources.incomplete));
+		TRY_GOTO(scan_sources_merge(s->db, &s->sources.pin, f->id, s->seq,
+									f->limits.by_time ? f->limits.ts_min : INT64_MIN, s->batch,
+									s->batch_mark, &f->m, &f->batch_source,
+									&s->sources.incomplete));
 		merge_limits(f->m, &f->limits);
 		f->before.state = BEFORE_UNKNOWN;
 	}
 	return WIDE_OK;
+done:
+	scan_sources_drop(s);
+	return st;
 }
 
 bool

@@ -12,15 +12,17 @@
  * Makes the merge of all sources of a family as of the pin, for readers at seq or before of
  * timestamps from ts_min on.
  * batch: the transaction's batch, of which operations before mark are read; NULL: none.
- * Returns: *batch_source: the source of the batch, which belongs to the merge (unset without one);
- * *incomplete is set to true if a reader with a later snapshot may need more sources.
+ * Returns: *out; *batch_source: the source of the batch, which belongs to the merge (NULL: none);
+ * *incomplete is set to true if a reader with a later snapshot may need more sources.  A failure
+ * leaves *out and *batch_source alone.
  */
 extern wide_status scan_sources_merge(wide_db *db, const version_pin *pin, wide_family_id id,
 									  uint64_t seq, int64_t ts_min, wide_batch *batch,
 									  uint64_t mark, merge **out, source **batch_source,
 									  bool *incomplete);
 
-/* Takes a pin and makes the merges of all families; they stand nowhere. */
+/* Takes a pin and makes the merges of all families; they stand nowhere.  After a failure there are
+ * none. */
 extern wide_status scan_sources_make(scan_state *s);
 
 /* Returns true if the scan pins a memtable that was flushed: a scan that begins now would not read

@@ -694,6 +694,60 @@ test_spilled_under_scan(void **state)
 	store_drop(&s);
 }
 
+/*
+ * A scan whose sources cannot be made, because the disk is full when a list of
+ * its batch is spilled, can be restarted when there is space again.
+ */
+static void
+test_restart_after_failure(void **state)
+{
+	wide_os os = *os_real();
+	store s;
+	wide_batch *b;
+	wide_scan_family f[2];
+	wide_range all = {{(const uint8_t *) "", 0}, {NULL, 0}};
+	wide_scan_spec spec = {.families = f, .nfamilies = 2, .ranges = &all, .nranges = 1};
+	wide_snapshot *snap;
+	wide_scan *scan;
+	wide_row row;
+	int n = 0;
+
+	(void) state;
+	disk = os_real();
+	os.pwrite = full_pwrite;
+	spill_piece_least = 1000;
+	begin(&s, 1);
+	store_close(&s);
+	s.os = &os;
+	assert_ok(store_open(&s));
+	for (int i = 0; i < 2; i++)
+		f[i] = (wide_scan_family) {.id = fam[i], .want = WIDE_WANT_ALL, .max_versions = 1};
+	assert_ok(wide_batch_new(s.db, &b));
+	spec.own = b;
+	assert_ok(snapshot_take(s.db, NULL, NULL, &snap));
+	assert_ok(wide_scan_open(s.db, snap, &spec, &scan));
+	assert_int_equal(wide_scan_next(scan, &row), WIDE_END);
+	wide_batch_command(b, 1 << 20);
+	atomic_store(&no_space, true);
+	assert_ok(fill(b, 0, 800, 1));
+	assert_int_equal(b->spill.njobs, 1);
+	for (int again = 0; again < 2; again++)
+	{
+		assert_ok(wide_scan_restart(scan, &all, 1, wide_batch_mark(b)));
+		assert_int_equal(wide_scan_next(scan, &row), WIDE_NOSPACE);
+	}
+	atomic_store(&no_space, false);
+	assert_ok(wide_scan_restart(scan, &all, 1, wide_batch_mark(b)));
+	while (wide_scan_next(scan, &row) == WIDE_OK)
+		n++;
+	assert_true(n > 400);
+	wide_scan_close(scan);
+	wide_snapshot_release(snap);
+	wide_batch_free(b);
+	store_drop(&s);
+	spill_piece_least = 1 << 20;
+}
+
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SLACK ((long) 1 << 30) /* sanitizers use extra memory for each byte */
 #else
@@ -1487,6 +1541,7 @@ main(void)
 		cmocka_unit_test(test_spilled),
 		cmocka_unit_test(test_piece_fails),
 		cmocka_unit_test(test_spilled_under_scan),
+		cmocka_unit_test(test_restart_after_failure),
 		cmocka_unit_test(test_memory_given_back),
 		cmocka_unit_test(test_far_families),
 		cmocka_unit_test(test_spill_fails),
