@@ -442,7 +442,7 @@ refresh(scan_state *s)
 	if (s->sources.pinned && !scan_sources_stale(s))
 		return WIDE_OK;
 	TRY(scan_block_drop(s));
-	scan_sources_leave(s);
+	scan_sources_drop(s);
 	TRY(scan_sources_make(s));
 	if (!scan_range_is_open(s) || (s->ranges.cur->point && s->ranges.state == RANGE_ENTERED))
 		return WIDE_OK;
@@ -495,7 +495,7 @@ static wide_status
 step_back(scan_state *s)
 {
 	scan_row_release(s);
-	scan_sources_leave(s);
+	scan_sources_drop(s);
 	if (s->row.phase == ROW_NONE && s->row.verdict != ROW_EXISTS)
 		return WIDE_OK;
 	s->row.phase = ROW_NONE;
@@ -544,7 +544,7 @@ wide_scan_park(wide_scan *scan)
 		return;
 	s->failed = scan_block_drop(s);
 	scan_row_release(s);
-	scan_sources_leave(s);
+	scan_sources_drop(s);
 }
 
 void
@@ -554,9 +554,9 @@ wide_scan_close(wide_scan *scan)
 
 	if (scan == NULL)
 		return;
-	scan_count(s);
 	scan_row_release(s);
 	scan_sources_drop(s);
+	scan_count(s);
 	for (int i = 0; i < s->nfamilies; i++)
 	{
 		scan_family *f = &s->families[i];

@@ -43,7 +43,7 @@ snapshot_moved(scan_state *s)
 	/* the options' floors are read before the files to which they may not apply: catalog_retire */
 	if (s->sources.pinned && (views || s->sources.incomplete ||
 							  s->sources.pin.version != atomic_load(&s->db->seg->set.version)))
-		scan_sources_leave(s);
+		scan_sources_drop(s);
 	s->seq = wide_snapshot_lsn(s->snap);
 	s->generation = generation;
 	if (!s->time.now_given)
@@ -81,7 +81,7 @@ wide_scan_restart(wide_scan *scan, const wide_range *ranges, int nranges, uint64
 		if (s->families[i].batch_source != NULL &&
 			!batch_source_set_mark(s->families[i].batch_source, own_mark))
 		{
-			scan_sources_leave(s);
+			scan_sources_drop(s);
 			break;
 		}
 	for (int i = 0; i < s->nfamilies; i++)
@@ -103,10 +103,10 @@ wide_scan_set_aside(wide_scan *scan)
 	if (s->batch != NULL || s->time.now_given || s->filter.fn != NULL || s->pred.ncolumns > 0 ||
 		s->failed != WIDE_OK)
 		return false;
-	scan_count(s);
 	scan_block_restart(s);
 	scan_row_release(s);
 	scan_sources_drop(s);
+	scan_count(s);
 	memset(&s->stats, 0, sizeof(s->stats));
 	s->reported.rows = s->reported.cells = 0;
 	if (s->out.cap > ASIDE_CELLS)

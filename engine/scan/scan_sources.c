@@ -2,9 +2,10 @@
  * scan_sources.c - the sources that a scan reads, and the pin that keeps them in place.
  *
  * A family's merge has the transaction's batch, the pinned memtables, each file of level 0, and
- * each other level as one source.  A source is left out if everything in it is newer than the
- * snapshot or older than the limit of time; then a reader with a later snapshot may need more
- * sources (scan_sources.incomplete).
+ * each other level as one source.  A memtable or a file of level 0 is left out if everything in it
+ * is newer than the snapshot, a memtable also if it is empty or all older than the limit of time.
+ * Then a reader with a later snapshot may need more sources (scan_sources.incomplete).  Files that
+ * are older than the limit of time stay sources, which pass over them (source_file.c).
  *
  * Locking: none; the pin protects what is read.  Bounds in memtables are atomic and only widen.
  */
@@ -22,31 +23,13 @@
 #include "engine/batch/batch_source.h"
 #include "engine/scan/scan_state.h"
 
-static wide_status
-add_mem(wide_db *db, merge *m, const memtable_handle *mm, wide_family_id id)
-{
-	source *src;
-
-	TRY(source_memtable_new(db, mm, id, &src));
-	return merge_add(m, src);
-}
-
-static wide_status
-add_files(wide_db *db, merge *m, const file_meta *files, int n)
-{
-	source *src;
-
-	TRY(source_file_new(db, files, n, 0, &src));
-	return merge_add(m, src);
-}
-
 wide_status
 scan_sources_merge(wide_db *db, const version_pin *pin, wide_family_id id, uint64_t seq,
 				   int64_t ts_min, wide_batch *batch, uint64_t mark, merge **out,
 				   source **batch_source, bool *incomplete)
 {
 	family_files files;
-	source *own = NULL;
+	source *src, *own = NULL;
 	merge *m;
 	wide_status st;
 
@@ -71,23 +54,23 @@ scan_sources_merge(wide_db *db, const version_pin *pin, wide_family_id id, uint6
 			*incomplete = true;
 			continue;
 		}
-		TRY_GOTO(add_mem(db, m, &mm, id));
+		TRY_GOTO(source_memtable_new(db, &mm, id, &src));
+		TRY_GOTO(merge_add(m, src));
 	}
 	TRY_GOTO(pin_files(db, pin, id, &files));
-	for (int i = files.level_start[0]; i < files.level_start[1]; i++)
-	{
-		if (files.files[i].seq_min <= seq)
-			TRY_GOTO(add_files(db, m, &files.files[i], 1));
-		else
-			*incomplete = true;
-	}
-	for (int l = 1; l < SET_LEVELS; l++)
-	{
-		int n = files.level_start[l + 1] - files.level_start[l];
-
-		if (n > 0)
-			TRY_GOTO(add_files(db, m, &files.files[files.level_start[l]], n));
-	}
+	for (int l = 0; l < SET_LEVELS; l++)
+		for (int i = files.level_start[l], n; i < files.level_start[l + 1]; i += n)
+		{
+			/* files of level 0 overlap; those of another level are one source */
+			n = l == 0 ? 1 : files.level_start[l + 1] - i;
+			if (l == 0 && files.files[i].seq_min > seq)
+			{
+				*incomplete = true;
+				continue;
+			}
+			TRY_GOTO(source_file_new(db, &files.files[i], n, 0, &src));
+			TRY_GOTO(merge_add(m, src));
+		}
 	*out = m;
 	*batch_source = own;
 	return WIDE_OK;
@@ -101,23 +84,17 @@ scan_sources_drop(scan_state *s)
 {
 	for (int i = 0; i < s->nfamilies; i++)
 	{
-		if (s->families[i].m != NULL)
-			merge_free(s->families[i].m);
-		s->families[i].m = NULL;
-		s->families[i].batch_source = NULL;
+		scan_family *f = &s->families[i];
+
+		if (f->m != NULL)
+			merge_restart(f->m);
+		merge_free(f->m);
+		f->m = NULL;
+		f->batch_source = NULL;
 	}
 	if (s->sources.pinned)
 		pin_drop(s->db, &s->sources.pin);
 	s->sources.pinned = false;
-}
-
-void
-scan_sources_leave(scan_state *s)
-{
-	for (int i = 0; i < s->nfamilies; i++)
-		if (s->families[i].m != NULL)
-			merge_restart(s->families[i].m);
-	scan_sources_drop(s);
 }
 
 wide_status

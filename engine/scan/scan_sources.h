@@ -29,10 +29,8 @@ extern wide_status scan_sources_make(scan_state *s);
  * it. */
 extern bool scan_sources_stale(scan_state *s);
 
-/* Frees the merges and drops the pin.  Safe if there are none. */
+/* Frees the merges, whose statistics are added to s->stats, and drops the pin.  Safe if there are
+ * none. */
 extern void scan_sources_drop(scan_state *s);
-
-/* The same, after the statistics of the merges have been added to s->stats. */
-extern void scan_sources_leave(scan_state *s);
 
 #endif /* WIDE_SCAN_SOURCES_H */
