@@ -76,32 +76,34 @@ wide_table_by_id(wide_db *db, wide_batch *b, wide_table_id id, wide_table *out)
 	return found ? WIDE_OK : status_fail(WIDE_NOTFOUND, "table %u does not exist", id);
 }
 
-int
-wide_table_families(wide_db *db, wide_batch *b, wide_table_id id, wide_family *families, int max)
+/* Lists the families of a table, or (families NULL) the objects that are bound to it. */
+static int
+table_list(wide_db *db, wide_batch *b, wide_table_id id, wide_family *families, uint32_t *objects,
+		   int max)
 {
 	const catalog_delta *d = delta_of(b);
 	wide_table t;
-	int n;
+	int n = 0;
 
 	if (segment_lock(db, LOCK_CATALOG) != WIDE_OK)
 		return 0;
-	n = catalog_delta_table(db, d, id, &t) ? catalog_delta_families(db, d, id, families, max) : 0;
+	if (catalog_delta_table(db, d, id, &t))
+		n = families != NULL ? catalog_delta_families(db, d, id, families, max)
+							 : catalog_delta_bindings(db, d, id, objects, max);
 	segment_unlock(db, LOCK_CATALOG);
 	return n;
 }
 
 int
+wide_table_families(wide_db *db, wide_batch *b, wide_table_id id, wide_family *families, int max)
+{
+	return table_list(db, b, id, families, NULL, max);
+}
+
+int
 wide_table_bindings(wide_db *db, wide_batch *b, wide_table_id id, uint32_t *objects, int max)
 {
-	const catalog_delta *d = delta_of(b);
-	wide_table t;
-	int n;
-
-	if (segment_lock(db, LOCK_CATALOG) != WIDE_OK)
-		return 0;
-	n = catalog_delta_table(db, d, id, &t) ? catalog_delta_bindings(db, d, id, objects, max) : 0;
-	segment_unlock(db, LOCK_CATALOG);
-	return n;
+	return table_list(db, b, id, NULL, objects, max);
 }
 
 /* ------------------------------------------------------------- operations */
@@ -154,118 +156,123 @@ need_new_name(catalog_delta *d, uint32_t space, const char *name)
 	return found ? status_fail(WIDE_EXISTS, "table \"%s\" exists already", name) : WIDE_OK;
 }
 
+/* Makes room for a change of a table, which it looks up. */
+static wide_status
+begin_change(wide_batch *b, wide_table_id id, wide_table *t)
+{
+	catalog_delta *d;
+
+	TRY(ops_reserve(b, 1, &d));
+	return wide_table_by_id(b->db, b, id, t);
+}
+
+/* Adds an operation.  Requires: ops_reserve. */
+static catalog_op *
+add_op(wide_batch *b, enum op_kind kind, wide_table_id table, uint32_t arg, const char *name)
+{
+	catalog_op *op = catalog_delta_add(b->delta, batch_next_op(b), kind);
+
+	op->table = table;
+	op->arg = arg;
+	strcpy(op->name, name);
+	return op;
+}
+
 wide_status
 wide_batch_create_table(wide_batch *b, uint32_t space, const char *name, wide_table_id *out)
 {
 	catalog_delta *d;
-	catalog_op *op;
 
 	TRY(ops_reserve(b, 1, &d));
 	TRY(need_new_name(d, space, name));
-	op = catalog_delta_add(d, batch_next_op(b), OP_CREATE_TABLE);
-	op->table = *out = atomic_fetch_add(&d->db->seg->catalog.next_table, 1);
-	op->arg = space;
-	strcpy(op->name, name);
+	*out = atomic_fetch_add(&d->db->seg->catalog.next_table, 1);
+	add_op(b, OP_CREATE_TABLE, *out, space, name);
 	return WIDE_OK;
 }
 
 wide_status
 wide_batch_rename_table(wide_batch *b, wide_table_id id, const char *name)
 {
-	catalog_delta *d;
-	catalog_op *op;
 	wide_table t;
 
-	TRY(ops_reserve(b, 1, &d));
-	TRY(wide_table_by_id(b->db, b, id, &t));
+	TRY(begin_change(b, id, &t));
 	if (strcmp(t.name, name) == 0)
 		return WIDE_OK;
-	TRY(need_new_name(d, t.space, name));
-	op = catalog_delta_add(d, batch_next_op(b), OP_RENAME_TABLE);
-	op->table = id;
-	strcpy(op->name, name);
+	TRY(need_new_name(b->delta, t.space, name));
+	add_op(b, OP_RENAME_TABLE, id, 0, name);
 	return WIDE_OK;
 }
 
 wide_status
 wide_batch_drop_table(wide_batch *b, wide_table_id id)
 {
-	catalog_delta *d;
 	wide_table t;
 
-	TRY(ops_reserve(b, 1, &d));
-	TRY(wide_table_by_id(b->db, b, id, &t));
-	catalog_delta_add(d, batch_next_op(b), OP_DROP_TABLE)->table = id;
+	TRY(begin_change(b, id, &t));
+	add_op(b, OP_DROP_TABLE, id, 0, "");
 	return WIDE_OK;
 }
 
 wide_status
 wide_batch_bind(wide_batch *b, wide_table_id id, uint32_t object)
 {
-	catalog_delta *d;
-	catalog_op *op;
 	wide_table t;
 
-	TRY(ops_reserve(b, 1, &d));
-	TRY(wide_table_by_id(b->db, b, id, &t));
-	op = catalog_delta_add(d, batch_next_op(b), OP_BIND);
-	op->table = id;
-	op->arg = object;
+	TRY(begin_change(b, id, &t));
+	add_op(b, OP_BIND, id, object, "");
 	return WIDE_OK;
 }
 
 wide_status
 wide_batch_unbind(wide_batch *b, wide_table_id id, uint32_t object)
 {
-	catalog_delta *d;
-	catalog_op *op;
 	wide_table t;
 	bool bound;
 
-	TRY(ops_reserve(b, 1, &d));
-	TRY(wide_table_by_id(b->db, b, id, &t));
-	TRY(segment_lock(d->db, LOCK_CATALOG));
-	bound = catalog_delta_binding(d->db, d, id, object);
-	segment_unlock(d->db, LOCK_CATALOG);
+	TRY(begin_change(b, id, &t));
+	TRY(segment_lock(b->db, LOCK_CATALOG));
+	bound = catalog_delta_binding(b->db, b->delta, id, object);
+	segment_unlock(b->db, LOCK_CATALOG);
 	if (!bound)
 		return status_fail(WIDE_NOTFOUND, "table %u is not bound to object %u", id, object);
-	op = catalog_delta_add(d, batch_next_op(b), OP_UNBIND);
-	op->table = id;
-	op->arg = object;
-	op->last = t.nbindings == 1;
+	add_op(b, OP_UNBIND, id, object, "")->last = t.nbindings == 1;
 	return WIDE_OK;
+}
+
+/* Lists the families of a table in *f, which the caller frees, also after a failure. */
+static wide_status
+list_families(wide_batch *b, const wide_table *t, wide_family **f, int *n)
+{
+	int max = (int) t->nfamilies + 16; /* other transactions may add some meanwhile */
+
+	*f = malloc((size_t) max * sizeof **f);
+	if (*f == NULL)
+		return status_fail(WIDE_NOMEM, "out of memory");
+	*n = wide_table_families(b->db, b, t->id, *f, max);
+	return *n <= max ? WIDE_OK : status_fail(WIDE_CONFLICT, "table %u is being changed", t->id);
 }
 
 wide_status
 wide_batch_create_family(wide_batch *b, wide_table_id id, const char *name,
 						 const wide_family_options *opt, wide_family_id *out)
 {
-	catalog_delta *d;
 	catalog_op *op;
 	wide_table t;
-	wide_family *f = NULL;
-	int n, max;
-	wide_status st = WIDE_OK;
+	wide_family *f;
+	int n;
+	wide_status st;
 
-	TRY(ops_reserve(b, 1, &d));
-	TRY(wide_table_by_id(b->db, b, id, &t));
+	TRY(begin_change(b, id, &t));
 	TRY(check_length("family", name, WIDE_MAX_FAMILY));
 	TRY(catalog_check_options(opt));
-	max = (int) t.nfamilies + 16;
-	f = malloc((size_t) max * sizeof *f);
-	if (f == NULL)
-		return status_fail(WIDE_NOMEM, "out of memory");
-	n = wide_table_families(d->db, b, id, f, max);
-	for (int i = 0; i < n && i < max && st == WIDE_OK; i++)
+	st = list_families(b, &t, &f, &n);
+	for (int i = 0; st == WIDE_OK && i < n; i++)
 		if (strcmp(f[i].name, name) == 0)
 			st = status_fail(WIDE_EXISTS, "family \"%s\" exists already", name);
 	free(f);
-	if (st != WIDE_OK)
-		return st;
-	op = catalog_delta_add(d, batch_next_op(b), OP_CREATE_FAMILY);
-	op->family = *out = atomic_fetch_add(&d->db->seg->catalog.next_family, 1);
-	op->table = id;
-	strcpy(op->name, name);
+	TRY(st);
+	op = add_op(b, OP_CREATE_FAMILY, id, 0, name);
+	op->family = *out = atomic_fetch_add(&b->db->seg->catalog.next_family, 1);
 	op->opt = *opt;
 	return WIDE_OK;
 }
@@ -274,7 +281,7 @@ wide_status
 wide_batch_alter_family(wide_batch *b, wide_family_id id, const wide_family_options *opt)
 {
 	catalog_delta *d;
-	catalog_op *op, change = {.kind = OP_ALTER_FAMILY, .family = id, .opt = *opt};
+	catalog_op change = {.kind = OP_ALTER_FAMILY, .family = id, .opt = *opt}, *op;
 	wide_family f;
 	wide_status st;
 
@@ -286,7 +293,7 @@ wide_batch_alter_family(wide_batch *b, wide_family_id id, const wide_family_opti
 	st = catalog_delta_check_change(d, &change);
 	segment_unlock(d->db, LOCK_CATALOG);
 	TRY(st);
-	op = catalog_delta_add(d, batch_next_op(b), OP_ALTER_FAMILY);
+	op = add_op(b, OP_ALTER_FAMILY, 0, 0, "");
 	op->family = id;
 	op->opt = *opt;
 	return WIDE_OK;
@@ -300,7 +307,7 @@ wide_batch_drop_family(wide_batch *b, wide_family_id id)
 
 	TRY(ops_reserve(b, 1, &d));
 	TRY(need_family(d, id, &f));
-	catalog_delta_add(d, batch_next_op(b), OP_DROP_FAMILY)->family = id;
+	add_op(b, OP_DROP_FAMILY, 0, 0, "")->family = id;
 	return WIDE_OK;
 }
 
@@ -310,22 +317,15 @@ wide_batch_truncate_table(wide_batch *b, wide_table_id id)
 	catalog_delta *d;
 	wide_table t;
 	wide_family *f;
-	uint64_t number;
-	int n, max;
-	wide_status st = WIDE_OK;
+	int n;
+	wide_status st;
 
-	TRY(ops_reserve(b, 0, &d));
-	TRY(wide_table_by_id(b->db, b, id, &t));
-	max = (int) t.nfamilies;
-	f = malloc(((size_t) max + 1) * sizeof *f);
-	if (f == NULL)
-		return status_fail(WIDE_NOMEM, "out of memory");
-	n = wide_table_families(d->db, b, id, f, max);
-	if (n > max)
-		st = status_fail(WIDE_CONFLICT, "table %u is being changed", id);
-	else if (n > 0 && (st = ops_reserve(b, n, &d)) == WIDE_OK)
+	TRY(begin_change(b, id, &t));
+	st = list_families(b, &t, &f, &n);
+	if (st == WIDE_OK && n > 0 && (st = ops_reserve(b, n, &d)) == WIDE_OK)
 	{
-		number = batch_next_op(b);
+		uint64_t number = batch_next_op(b);
+
 		for (int i = 0; i < n; i++)
 		{
 			catalog_op *op = catalog_delta_add(d, number, OP_REPLACE_FAMILY);
