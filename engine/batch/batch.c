@@ -430,6 +430,17 @@ batch_changes_catalog(const wide_batch *b)
 	return b->delta != NULL && b->delta->n > 0;
 }
 
+wide_status
+batch_family(wide_batch *b, wide_family_id id, wide_family *f)
+{
+	bool found;
+
+	TRY(segment_lock(b->db, LOCK_CATALOG));
+	found = catalog_delta_family(b->db, b->delta, id, f);
+	segment_unlock(b->db, LOCK_CATALOG);
+	return found ? WIDE_OK : status_fail(WIDE_NOTFOUND, "family %u does not exist", id);
+}
+
 uint64_t
 batch_next_op(wide_batch *b)
 {

@@ -11,6 +11,9 @@ extern catalog_delta *batch_catalog(wide_batch *b);
 /* Returns true if the batch has live catalog changes. */
 extern bool batch_changes_catalog(const wide_batch *b);
 
+/* Finds a family as the batch sees it.  WIDE_NOTFOUND. */
+extern wide_status batch_family(wide_batch *b, wide_family_id id, wide_family *f);
+
 /* Takes the number of the next operation. */
 extern uint64_t batch_next_op(wide_batch *b);
 

@@ -130,18 +130,6 @@ check_length(const char *what, const char *name, size_t max)
 	return WIDE_OK;
 }
 
-/* Returns WIDE_NOTFOUND if the batch sees no such family. */
-static wide_status
-need_family(catalog_delta *d, wide_family_id id, wide_family *f)
-{
-	bool found;
-
-	TRY(segment_lock(d->db, LOCK_CATALOG));
-	found = catalog_delta_family(d->db, d, id, f);
-	segment_unlock(d->db, LOCK_CATALOG);
-	return found ? WIDE_OK : status_fail(WIDE_NOTFOUND, "family %u does not exist", id);
-}
-
 /* Returns WIDE_EXISTS if the batch sees a table of that name. */
 static wide_status
 need_new_name(catalog_delta *d, uint32_t space, const char *name)
@@ -286,7 +274,7 @@ wide_batch_alter_family(wide_batch *b, wide_family_id id, const wide_family_opti
 	wide_status st;
 
 	TRY(ops_reserve(b, 1, &d));
-	TRY(need_family(d, id, &f));
+	TRY(batch_family(b, id, &f));
 	TRY(catalog_check_options(opt));
 	/* the commit checks again, because other transactions may have changed the family by then */
 	TRY(segment_lock(d->db, LOCK_CATALOG));
@@ -306,7 +294,7 @@ wide_batch_drop_family(wide_batch *b, wide_family_id id)
 	wide_family f;
 
 	TRY(ops_reserve(b, 1, &d));
-	TRY(need_family(d, id, &f));
+	TRY(batch_family(b, id, &f));
 	add_op(b, OP_DROP_FAMILY, 0, 0, "")->family = id;
 	return WIDE_OK;
 }

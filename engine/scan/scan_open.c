@@ -91,21 +91,16 @@ static bool
 family_options(wide_db *db, wide_batch *own, wide_family_id id, int64_t now, wide_family *out,
 			   family_floor *floors)
 {
-	wide_family list[64];
-	int n;
+	wide_family changed;
 
 	memset(floors, 0, FAMILY_FLOORS * sizeof(*floors));
 	if (!catalog_family(db, id, out, floors) && !catalog_delta_family_any(db, id, out))
 		return false;
-	if (own == NULL || !batch_changes_catalog(own))
-		return true;
-	n = wide_table_families(db, own, out->table, list, 64);
-	for (int i = 0; i < n && i < 64; i++)
-		if (list[i].id == id)
-		{
-			catalog_floor(floors, &out->opt, &list[i].opt, SEQ_BATCH, now);
-			*out = list[i];
-		}
+	if (own != NULL && batch_changes_catalog(own) && batch_family(own, id, &changed) == WIDE_OK)
+	{
+		catalog_floor(floors, &out->opt, &changed.opt, SEQ_BATCH, now);
+		*out = changed;
+	}
 	return true;
 }
 
