@@ -90,7 +90,7 @@ follow(scan_state *s, scan_family *f)
 		}
 		else
 			f->follow.placed = !s->ranges.cur->point;
-		return merge_seek(f->m, s->row.key.data, (uint32_t) s->row.key.len, INT64_MAX, SEQ_MAX);
+		return scan_seek(f, scan_bytes(&s->row.key));
 	}
 	e = merge_entry(f->m);
 	if (e == NULL || ukey_compare(e->ukey, e->klen, s->row.key.data, s->row.key.len) >= 0)
@@ -136,11 +136,7 @@ row_forward(scan_state *s)
 			(first == NULL || ukey_compare(e->ukey, e->rowlen, first->ukey, first->rowlen) < 0))
 			first = e;
 	}
-	if (first == NULL)
-		return WIDE_END;
-	if (s->ranges.cur->hi_len > 0 &&
-		ukey_compare(first->ukey, first->rowlen, s->ranges.bounds.data + s->ranges.cur->hi,
-					 s->ranges.cur->hi_len) >= 0)
+	if (scan_range_ends_before(s, first))
 		return WIDE_END;
 	TRY(buffer_set(&s->row.key, first->ukey, first->rowlen));
 	return begin_row(s);
@@ -160,8 +156,7 @@ row_reverse(scan_state *s)
 			continue;
 		if (f->before.state == BEFORE_UNKNOWN ||
 			(f->before.state == BEFORE_FOUND &&
-			 ukey_compare(f->before.row.data, f->before.row.len, s->row.bound.data,
-						  s->row.bound.len) >= 0))
+			 scan_compare(scan_bytes(&f->before.row), scan_bytes(&s->row.bound)) >= 0))
 		{
 			wide_status st = merge_row_before(f->m, s->row.bound.data, (uint32_t) s->row.bound.len,
 											  &f->before.row);
@@ -171,12 +166,11 @@ row_reverse(scan_state *s)
 			f->before.state = st == WIDE_END ? BEFORE_NONE : BEFORE_FOUND;
 		}
 		if (f->before.state == BEFORE_FOUND &&
-			(last == NULL || ukey_compare(f->before.row.data, f->before.row.len,
-										  last->before.row.data, last->before.row.len) > 0))
+			(last == NULL ||
+			 scan_compare(scan_bytes(&f->before.row), scan_bytes(&last->before.row)) > 0))
 			last = f;
 	}
-	if (last == NULL || ukey_compare(last->before.row.data, last->before.row.len, scan_range_lo(s),
-									 s->ranges.cur->lo_len) < 0)
+	if (last == NULL || scan_compare(scan_bytes(&last->before.row), s->ranges.cur->lo) < 0)
 		return WIDE_END;
 	TRY(buffer_set(&s->row.key, last->before.row.data, last->before.row.len));
 	TRY(buffer_set(&s->row.after, s->row.key.data, s->row.key.len));
@@ -185,12 +179,12 @@ row_reverse(scan_state *s)
 	{
 		scan_family *f = &s->families[i];
 
-		if (!f->leads || f->before.state != BEFORE_FOUND || f->before.row.len != s->row.key.len ||
-			memcmp(f->before.row.data, s->row.key.data, s->row.key.len) != 0)
+		if (!f->leads || f->before.state != BEFORE_FOUND ||
+			scan_compare(scan_bytes(&f->before.row), scan_bytes(&s->row.key)) != 0)
 			continue;
 		f->limits.hi = s->row.after.data;
 		f->limits.hilen = (uint32_t) s->row.after.len;
-		TRY(merge_seek(f->m, s->row.key.data, (uint32_t) s->row.key.len, INT64_MAX, SEQ_MAX));
+		TRY(scan_seek(f, scan_bytes(&s->row.key)));
 		f->before.state = BEFORE_UNKNOWN;
 	}
 	/* last, so that the call can be repeated after an interruption */
@@ -204,7 +198,7 @@ point_row(scan_state *s)
 {
 	if (s->ranges.state == RANGE_ENTERED)
 		return WIDE_END;
-	TRY(buffer_set(&s->row.key, scan_range_lo(s), s->ranges.cur->lo_len));
+	TRY(buffer_set(&s->row.key, s->ranges.cur->lo.data, s->ranges.cur->lo.len));
 	TRY(begin_row(s));
 	for (int i = 0; i < s->nfamilies; i++)
 		if (s->families[i].leads && scan_row_has(s, merge_entry(s->families[i].m)))
@@ -267,13 +261,7 @@ next_row(scan_state *s)
 		wide_status st;
 
 		if (!scan_range_is_open(s))
-		{
-			if (s->ranges.next >= s->ranges.n)
-				return WIDE_END;
 			TRY(scan_range_open(s));
-			if (!scan_range_is_open(s))
-				continue;
-		}
 		if (s->ranges.cur->point)
 			st = point_row(s);
 		else
@@ -299,7 +287,7 @@ other_cells(scan_state *s, scan_family *f)
 	bool full = false;
 	wide_status st;
 
-	TRY(merge_seek(f->m, s->row.key.data, (uint32_t) s->row.key.len, INT64_MAX, SEQ_MAX));
+	TRY(scan_seek(f, scan_bytes(&s->row.key)));
 	f->row.state = FAMILY_BETWEEN;
 	f->row.steps = 0;
 	visibility_row(&f->view);
@@ -329,7 +317,7 @@ read_again(scan_state *s)
 	{
 		scan_family *f = s->order[i];
 
-		TRY(merge_seek(f->m, s->row.key.data, (uint32_t) s->row.key.len, INT64_MAX, SEQ_MAX));
+		TRY(scan_seek(f, scan_bytes(&s->row.key)));
 		f->row.state = FAMILY_UNREAD;
 	}
 	return WIDE_OK;

@@ -126,8 +126,7 @@ static wide_status
 span_open(scan_state *s, scan_family *f)
 {
 	scan_block *sb = &s->block;
-	const uint8_t *hi = s->ranges.cur->hi_len > 0 ? s->ranges.bounds.data + s->ranges.cur->hi
-												  : NULL;
+	const scan_range *r = s->ranges.cur;
 
 	merge_span_block(f->m, &sb->span);
 	if (sb->span.block == NULL || sb->span.block->data == sb->refused)
@@ -137,8 +136,8 @@ span_open(scan_state *s, scan_family *f)
 		sb->refused = sb->span.block->data;
 		return WIDE_OK;
 	}
-	TRY(merge_span_rows(f->m, hi, (uint32_t) s->ranges.cur->hi_len, &sb->span));
-	if (s->ranges.cur->point && sb->span.end > sb->span.row)
+	TRY(merge_span_rows(f->m, r->hi.data, (uint32_t) r->hi.len, &sb->span));
+	if (r->point && sb->span.end > sb->span.row)
 		sb->span.end = sb->span.row + 1;
 	if (sb->span.row >= sb->span.end)
 		return WIDE_OK;
@@ -670,15 +669,11 @@ static bool
 range_over(const scan_state *s, const scan_family *f)
 {
 	const entry *e = merge_entry(f->m);
-	const uint8_t *bounds = s->ranges.bounds.data;
+	wide_bytes lo = s->ranges.cur->lo;
 
-	if (e == NULL)
-		return true;
-	if (s->ranges.cur->point)
-		return e->rowlen != s->ranges.cur->lo_len ||
-			   memcmp(e->ukey, bounds + s->ranges.cur->lo, e->rowlen) != 0;
-	return s->ranges.cur->hi_len > 0 &&
-		   ukey_compare(e->ukey, e->rowlen, bounds + s->ranges.cur->hi, s->ranges.cur->hi_len) >= 0;
+	if (e != NULL && s->ranges.cur->point)
+		return e->rowlen != lo.len || memcmp(e->ukey, lo.data, lo.len) != 0;
+	return scan_range_ends_before(s, e);
 }
 
 wide_status
@@ -703,13 +698,7 @@ scan_block_next(scan_state *s)
 			TRY(span_leave(s, f));
 		}
 		if (!scan_range_is_open(s))
-		{
-			if (s->ranges.next >= s->ranges.n)
-				return WIDE_END;
 			TRY(scan_range_open(s));
-			if (!scan_range_is_open(s))
-				continue;
-		}
 		if (s->reverse && !s->ranges.cur->point)
 			return WIDE_OK;
 		if ((s->ranges.cur->point && s->ranges.state == RANGE_ENTERED) || range_over(s, f))

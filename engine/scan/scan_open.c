@@ -41,14 +41,6 @@ add_qualifier(scan_family *f, wide_bytes q, size_t *at, size_t *len)
 	return WIDE_OK;
 }
 
-static int
-compare_qualifiers(wide_bytes a, wide_bytes b)
-{
-	if (a.len == 0 || b.len == 0)
-		return (a.len > 0) - (b.len > 0);
-	return ukey_compare(a.data, a.len, b.data, b.len);
-}
-
 /* Makes f->columns of what is wanted and of the columns with predicates tests[0..ntests). */
 static wide_status
 encode_columns(scan_family *f, const wide_scan_family *spec, const predicate_column *tests,
@@ -72,9 +64,7 @@ encode_columns(scan_family *f, const wide_scan_family *spec, const predicate_col
 	while (i < n || t < ntests)
 	{
 		scan_column *col = &f->columns.list[f->columns.n++];
-		int c = i == n		  ? 1
-				: t == ntests ? -1
-							  : compare_qualifiers(spec->quals[i], tests[t].qualifier);
+		int c = i == n ? 1 : t == ntests ? -1 : scan_compare(spec->quals[i], tests[t].qualifier);
 
 		TRY(add_qualifier(f, c <= 0 ? spec->quals[i] : tests[t].qualifier, &col->at, &col->len));
 		col->want = c <= 0 ? i++ : -1;
@@ -195,28 +185,6 @@ lead_by_time(scan_state *s)
 	for (int i = 0; i < s->nfamilies && best != NULL; i++)
 		s->families[i].leads = &s->families[i] == best;
 	return best;
-}
-
-/*
- * The bytes that the bounds have in common begin all rows.  So does the lower bound's next byte if
- * the upper bound's is that plus 1 and ends there, like the bound behind all keys with a prefix;
- * and so do the bytes 0xff of the lower bound behind it.
- */
-void
-scan_open_range_prefix(scan_range *r, const wide_range *range)
-{
-	wide_bytes lo = range->lo, hi = range->hi;
-	size_t n = 0;
-
-	while (n < lo.len && n < hi.len && lo.data[n] == hi.data[n])
-		n++;
-	if (n < lo.len && n + 1 == hi.len && hi.data[n] == lo.data[n] + 1)
-		for (n++; n < lo.len && lo.data[n] == 0xff; n++)
-			;
-	r->prefix = n;
-	/* a zero byte takes two bytes in the encoding */
-	for (size_t i = 0; i < n; i++)
-		r->prefix += lo.data[i] == 0;
 }
 
 void

@@ -17,7 +17,4 @@ extern void scan_open_families_free(scan_state *s);
 /* Makes f->view from the family's present options and the scan's snapshot. */
 extern wide_status scan_open_visibility(scan_state *s, scan_family *f);
 
-/* Sets r->prefix.  Requires: range has two bounds and is not empty. */
-extern void scan_open_range_prefix(scan_range *r, const wide_range *range);
-
 #endif /* WIDE_SCAN_OPEN_H */

@@ -20,7 +20,6 @@
 #include "engine/shared/counter.h"
 #include "engine/read/merge.h"
 #include "engine/read/source.h"
-#include "engine/scan/scan_open.h"
 #include "engine/scan/scan_row.h"
 #include "engine/scan/scan_state.h"
 
@@ -32,26 +31,43 @@ is_point(const wide_range *r)
 		   r->hi.data[r->lo.len] == 0 && memcmp(r->lo.data, r->hi.data, r->lo.len) == 0;
 }
 
-static wide_status
-add_bound(scan_state *s, wide_bytes row, size_t *at, size_t *len)
+/*
+ * The bytes that the bounds have in common begin all rows.  So does the lower bound's next byte if
+ * the upper bound's is that plus 1 and ends there, like the bound behind all keys with a prefix;
+ * and so do the bytes 0xff of the lower bound behind it.  Returns: the number of these bytes,
+ * encoded.
+ */
+static size_t
+range_prefix(wide_bytes lo, wide_bytes hi)
 {
-	uint8_t *end;
+	size_t n = 0, zeros = 0;
 
-	if (row.len > WIDE_MAX_ROW + 1)
-		return status_fail(WIDE_LIMIT, "a bound of a row range has at most %d bytes",
-						   WIDE_MAX_ROW + 1);
-	TRY(buffer_reserve(&s->ranges.bounds, KEY_ROW_MAX(row.len)));
-	*at = s->ranges.bounds.len;
-	end = key_put_part(s->ranges.bounds.data + s->ranges.bounds.len, row.data, row.len);
-	*len = (size_t) (end - (s->ranges.bounds.data + s->ranges.bounds.len));
-	s->ranges.bounds.len += *len;
-	return WIDE_OK;
+	while (n < lo.len && n < hi.len && lo.data[n] == hi.data[n])
+		n++;
+	if (n < lo.len && n + 1 == hi.len && hi.data[n] == lo.data[n] + 1)
+		for (n++; n < lo.len && lo.data[n] == 0xff; n++)
+			;
+	/* a zero byte takes two bytes in the encoding */
+	for (size_t i = 0; i < n; i++)
+		zeros += lo.data[i] == 0;
+	return n + zeros;
+}
+
+/* Encodes a bound behind those before, for which there is room. */
+static wide_bytes
+add_bound(buffer *b, wide_bytes row)
+{
+	size_t at = b->len;
+
+	b->len = (size_t) (key_put_part(b->data + at, row.data, row.len) - b->data);
+	return (wide_bytes) {b->data + at, b->len - at};
 }
 
 wide_status
 scan_range_set(scan_state *s, const wide_range *ranges, int n)
 {
 	bool points = n > 0;
+	size_t room = 0;
 
 	if (n > s->ranges.cap)
 	{
@@ -62,24 +78,30 @@ scan_range_set(scan_state *s, const wide_range *ranges, int n)
 		s->ranges.list = p;
 		s->ranges.cap = n;
 	}
-	s->ranges.bounds.len = 0;
+	for (int i = 0; i < n; i++)
+	{
+		if (ranges[i].lo.len > WIDE_MAX_ROW + 1 || ranges[i].hi.len > WIDE_MAX_ROW + 1)
+			return status_fail(WIDE_LIMIT, "a bound of a row range has at most %d bytes",
+							   WIDE_MAX_ROW + 1);
+		room += KEY_ROW_MAX(ranges[i].lo.len) + KEY_ROW_MAX(ranges[i].hi.len);
+	}
 	s->ranges.n = 0;
+	s->ranges.bounds.len = 0;
+	TRY(buffer_reserve(&s->ranges.bounds, room));
 	for (int i = 0; i < n; i++)
 	{
 		scan_range *r = &s->ranges.list[s->ranges.n];
 
-		memset(r, 0, sizeof(*r));
-		r->point = is_point(&ranges[i]);
+		*r = (scan_range) {.lo.data = (const uint8_t *) "", .point = is_point(&ranges[i])};
 		points = points && r->point;
 		if (ranges[i].lo.len > 0)
-			TRY(add_bound(s, ranges[i].lo, &r->lo, &r->lo_len));
+			r->lo = add_bound(&s->ranges.bounds, ranges[i].lo);
 		if (ranges[i].hi.data != NULL && !r->point)
 		{
-			TRY(add_bound(s, ranges[i].hi, &r->hi, &r->hi_len));
-			if (ukey_compare(s->ranges.bounds.data + r->lo, r->lo_len,
-							 s->ranges.bounds.data + r->hi, r->hi_len) >= 0)
+			r->hi = add_bound(&s->ranges.bounds, ranges[i].hi);
+			if (scan_compare(r->lo, r->hi) >= 0)
 				continue; /* empty */
-			scan_open_range_prefix(r, &ranges[i]);
+			r->prefix = range_prefix(ranges[i].lo, ranges[i].hi);
 		}
 		s->ranges.n++;
 	}
@@ -91,45 +113,34 @@ scan_range_set(scan_state *s, const wide_range *ranges, int n)
 	return WIDE_OK;
 }
 
-/* A key above every row: a row has at most WIDE_MAX_ROW bytes. */
-static wide_status
-key_above_all(buffer *b)
-{
-	b->len = 0;
-	TRY(buffer_reserve(b, WIDE_MAX_ROW + 1));
-	memset(b->data, 0xff, WIDE_MAX_ROW + 1);
-	b->len = WIDE_MAX_ROW + 1;
-	return WIDE_OK;
-}
-
 /* Sets what the sources of a family need not look at in the open range. */
 static wide_status
 range_limits(scan_state *s, scan_family *f)
 {
 	source_limits *l = &f->limits;
+	const scan_range *r = s->ranges.cur;
 
 	l->hi = l->row = l->column = l->prefix = NULL;
 	l->range++;
 	/* not with a filter, which may want to go on elsewhere, nor where single rows are looked up */
-	l->pass_old = l->by_time && f->leads && !s->reverse && !s->ranges.cur->point &&
-				  s->filter.fn == NULL;
-	if (!s->ranges.cur->point)
+	l->pass_old = l->by_time && f->leads && !s->reverse && !r->point && s->filter.fn == NULL;
+	if (!r->point)
 	{
-		if (s->ranges.cur->hi_len > 0 && !s->reverse)
+		if (r->hi.len > 0 && !s->reverse)
 		{
-			l->hi = s->ranges.bounds.data + s->ranges.cur->hi;
-			l->hilen = (uint32_t) s->ranges.cur->hi_len;
+			l->hi = r->hi.data;
+			l->hilen = (uint32_t) r->hi.len;
 		}
 		/* reverse: what a source remembers of rows before a key has to be right in all ranges */
-		if (s->ranges.cur->prefix > 0 && (!s->reverse || s->ranges.n == 1))
+		if (r->prefix > 0 && (!s->reverse || s->ranges.n == 1))
 		{
-			l->prefix = scan_range_lo(s);
-			l->prefixlen = (uint32_t) s->ranges.cur->prefix;
+			l->prefix = r->lo.data;
+			l->prefixlen = (uint32_t) r->prefix;
 		}
 		return WIDE_OK;
 	}
-	l->row = scan_range_lo(s);
-	l->rowlen = (uint32_t) s->ranges.cur->lo_len;
+	l->row = r->lo.data;
+	l->rowlen = (uint32_t) r->lo.len;
 	if (f->want == WIDE_WANT_COLUMNS && f->columns.n == 1 && !f->any_exists)
 	{
 		TRY(buffer_set(&f->one_column, l->row, l->rowlen));
@@ -152,12 +163,8 @@ scan_range_seek(scan_state *s)
 		f->row.state = FAMILY_UNREAD;
 		if (!f->leads || (s->reverse && !s->ranges.cur->point))
 			continue;
-		if (s->ranges.state == RANGE_ENTERED)
-			TRY(merge_seek(f->m, s->row.after.data, (uint32_t) s->row.after.len, INT64_MAX,
-						   SEQ_MAX));
-		else
-			TRY(merge_seek(f->m, scan_range_lo(s), (uint32_t) s->ranges.cur->lo_len, INT64_MAX,
-						   SEQ_MAX));
+		TRY(scan_seek(f, s->ranges.state == RANGE_ENTERED ? scan_bytes(&s->row.after)
+														  : s->ranges.cur->lo));
 	}
 	return WIDE_OK;
 }
@@ -165,45 +172,54 @@ scan_range_seek(scan_state *s)
 bool
 scan_range_passed(const scan_state *s)
 {
-	const uint8_t *lo = scan_range_lo(s);
+	const scan_range *r = s->ranges.cur;
+	wide_bytes seek = scan_bytes(&s->filter.seek);
 
-	if (s->filter.seek.len == 0)
+	if (seek.len == 0)
 		return false;
 	if (s->reverse)
-		return ukey_compare(lo, s->ranges.cur->lo_len, s->filter.seek.data, s->filter.seek.len) >=
-			   0;
-	if (s->ranges.cur->point)
-		return ukey_compare(lo, s->ranges.cur->lo_len, s->filter.seek.data, s->filter.seek.len) < 0;
-	return s->ranges.cur->hi_len > 0 &&
-		   ukey_compare(s->ranges.bounds.data + s->ranges.cur->hi, s->ranges.cur->hi_len,
-						s->filter.seek.data, s->filter.seek.len) <= 0;
+		return scan_compare(r->lo, seek) >= 0;
+	if (r->point)
+		return scan_compare(r->lo, seek) < 0;
+	return r->hi.len > 0 && scan_compare(r->hi, seek) <= 0;
 }
 
 wide_status
 scan_range_open(scan_state *s)
 {
-	s->ranges.cur = &s->ranges.list[s->reverse ? s->ranges.n - 1 - s->ranges.next : s->ranges.next];
-	s->ranges.next++;
-	if (scan_range_passed(s))
-		return WIDE_OK;
-	s->ranges.state = RANGE_AT_START;
-	if (s->reverse && !s->ranges.cur->point)
+	wide_bytes seek = scan_bytes(&s->filter.seek);
+	const scan_range *r;
+
+	do
 	{
-		if (s->ranges.cur->hi_len > 0)
-			TRY(buffer_set(&s->row.bound, s->ranges.bounds.data + s->ranges.cur->hi,
-						   s->ranges.cur->hi_len));
+		if (s->ranges.next >= s->ranges.n)
+			return WIDE_END;
+		r = &s->ranges.list[s->reverse ? s->ranges.n - 1 - s->ranges.next : s->ranges.next];
+		s->ranges.cur = r;
+		s->ranges.next++;
+	} while (scan_range_passed(s));
+	s->ranges.state = RANGE_AT_START;
+	if (s->reverse && !r->point)
+	{
+		buffer *bound = &s->row.bound;
+
+		if (r->hi.len > 0)
+			TRY(buffer_set(bound, r->hi.data, r->hi.len));
 		else
-			TRY(key_above_all(&s->row.bound));
-		if (s->filter.seek.len > 0 && ukey_compare(s->filter.seek.data, s->filter.seek.len,
-												   s->row.bound.data, s->row.bound.len) < 0)
-			TRY(buffer_set(&s->row.bound, s->filter.seek.data, s->filter.seek.len));
+		{
+			/* above every row, which has at most WIDE_MAX_ROW bytes */
+			bound->len = 0;
+			TRY(buffer_reserve(bound, WIDE_MAX_ROW + 1));
+			bound->len = WIDE_MAX_ROW + 1;
+			memset(bound->data, 0xff, bound->len);
+		}
+		if (seek.len > 0 && scan_compare(seek, scan_bytes(bound)) < 0)
+			TRY(buffer_set(bound, seek.data, seek.len));
 	}
-	else if (!s->reverse && s->filter.seek.len > 0 &&
-			 ukey_compare(scan_range_lo(s), s->ranges.cur->lo_len, s->filter.seek.data,
-						  s->filter.seek.len) < 0)
+	else if (!s->reverse && scan_compare(r->lo, seek) < 0)
 	{
 		/* as if the row before it had been read */
-		TRY(buffer_set(&s->row.after, s->filter.seek.data, s->filter.seek.len));
+		TRY(buffer_set(&s->row.after, seek.data, seek.len));
 		s->ranges.state = RANGE_ENTERED;
 	}
 	return scan_range_seek(s);
@@ -246,12 +262,8 @@ scan_range_ask_row_filter(scan_state *s, const buffer *row, wide_bytes key,
 		return WIDE_OK;
 	if (to.len > WIDE_MAX_ROW + 1)
 		return status_fail(WIDE_LIMIT, "a row filter named a key of %zu bytes", to.len);
-	s->filter.seek.len = 0;
-	TRY(buffer_reserve(&s->filter.seek, KEY_ROW_MAX(to.len)));
-	s->filter.seek.len = (size_t) (key_put_part(s->filter.seek.data, to.data, to.len) -
-								   s->filter.seek.data);
-	if ((ukey_compare(s->filter.seek.data, s->filter.seek.len, row->data, row->len) > 0) ==
-		s->reverse)
+	TRY(key_make_row(&s->filter.seek, to));
+	if ((scan_compare(scan_bytes(&s->filter.seek), scan_bytes(row)) > 0) == s->reverse)
 	{
 		/* the key does not lead on */
 		s->filter.seek.len = 0;

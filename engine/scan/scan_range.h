@@ -12,10 +12,8 @@
  */
 extern wide_status scan_range_set(scan_state *s, const wide_range *ranges, int n);
 
-/*
- * Opens the next range.  It stays closed if it lies before filter.seek.
- * Requires: no range is open, and there is a next one.
- */
+/* Opens the next range that does not lie before filter.seek.  Returns: WIDE_END if there is none.
+ * Requires: no range is open. */
 extern wide_status scan_range_open(scan_state *s);
 
 /* Moves the leading families to the beginning of the open range, or behind the row that was read
@@ -37,12 +35,13 @@ extern wide_status scan_range_follow_filter(scan_state *s);
  * there on). */
 extern bool scan_range_passed(const scan_state *s);
 
-/* The lower bound of the open range, encoded; its length is ranges.cur->lo_len. */
-static inline const uint8_t *
-scan_range_lo(const scan_state *s)
+/* Returns true if the entry is behind the open range, or NULL. */
+static inline bool
+scan_range_ends_before(const scan_state *s, const entry *e)
 {
-	return s->ranges.cur->lo_len > 0 ? s->ranges.bounds.data + s->ranges.cur->lo
-									 : (const uint8_t *) "";
+	wide_bytes hi = s->ranges.cur->hi;
+
+	return e == NULL || (hi.len > 0 && ukey_compare(e->ukey, e->rowlen, hi.data, hi.len) >= 0);
 }
 
 #endif /* WIDE_SCAN_RANGE_H */

@@ -122,12 +122,11 @@ typedef struct scan_family
 
 /* ------------------------------------------------------------------ ranges */
 
-/* Encoded bounds in scan_ranges.bounds; hi_len 0: open. */
 typedef struct scan_range
 {
-	size_t lo, lo_len, hi, hi_len;
-	size_t prefix; /* so many bytes of lo begin all rows in the range */
-	bool point;	   /* a range of exactly one row */
+	wide_bytes lo, hi; /* encoded, in scan_ranges.bounds; hi.len 0: open */
+	size_t prefix;	   /* so many bytes of lo begin all rows in the range */
+	bool point;		   /* a range of exactly one row; hi is not set */
 } scan_range;
 
 typedef enum range_state
@@ -367,6 +366,28 @@ static inline bool
 scan_range_is_open(const scan_state *s)
 {
 	return s->ranges.state != RANGE_CLOSED;
+}
+
+static inline wide_bytes
+scan_bytes(const buffer *b)
+{
+	return (wide_bytes) {b->data, b->len};
+}
+
+/* Compares two encoded keys, or other bytes. */
+static inline int
+scan_compare(wide_bytes a, wide_bytes b)
+{
+	if (a.len == 0 || b.len == 0)
+		return (a.len > 0) - (b.len > 0);
+	return ukey_compare(a.data, a.len, b.data, b.len);
+}
+
+/* Moves the merge of a family to an encoded key. */
+static inline wide_status
+scan_seek(scan_family *f, wide_bytes key)
+{
+	return merge_seek(f->m, key.data, (uint32_t) key.len, INT64_MAX, SEQ_MAX);
 }
 
 /* Returns true if the entry belongs to the current row; e may be NULL. */
