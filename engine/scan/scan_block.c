@@ -41,6 +41,7 @@
 #include "engine/base/status.h"
 #include "engine/shared/host.h"
 #include "engine/sst/block.h"
+#include "engine/sst/block_key.h"
 #include "engine/read/merge.h"
 #include "engine/read/visibility.h"
 #include "engine/scan/predicate.h"
@@ -49,8 +50,6 @@
 #include "engine/scan/scan_row.h"
 #include "engine/scan/scan_state.h"
 
-#define likely(x)	__builtin_expect(!!(x), 1)
-#define unlikely(x) __builtin_expect(!!(x), 0)
 #define KEY_COPY	16	/* bytes that are copied of any shorter key */
 #define KEY_ROOM	512 /* bytes taken from the arena for keys at a time */
 
