@@ -27,15 +27,15 @@
 
 typedef struct sample
 {
-	uint8_t *row; /* decoded */
-	size_t len;
-	double weight; /* stored bytes that it stands for */
+	size_t at, len; /* the encoded row, in samples.keys */
+	double weight;	/* stored bytes that it stands for */
 } sample;
 
 typedef struct samples
 {
 	sample *s;
 	int n, cap;
+	buffer keys;
 	double weight; /* of the samples added next */
 } samples;
 
@@ -44,36 +44,21 @@ add_sample(void *arg, const uint8_t *ukey, uint32_t klen)
 {
 	samples *a = arg;
 	uint32_t rowlen = key_row_length(ukey, klen);
-	buffer raw = {0};
-	wide_bytes row;
-	sample *s;
 
 	if (rowlen == 0)
 		return status_fail(WIDE_CORRUPT, "a key of an index is malformed");
-	TRY(array_grow((void **) &a->s, a->n, &a->cap, sizeof *s));
-	TRY(buffer_reserve(&raw, KEY_DECODED_MAX(rowlen)));
-	if (key_decode_part(ukey, rowlen, &raw, &row) != WIDE_OK)
-	{
-		buffer_free(&raw);
-		return status_fail(WIDE_CORRUPT, "a key of an index is malformed");
-	}
-	s = &a->s[a->n];
-	s->row = malloc(row.len + 1);
-	if (s->row != NULL)
-		memcpy(s->row, row.data, row.len);
-	s->len = row.len;
-	s->weight = a->weight;
-	a->n += s->row != NULL;
-	buffer_free(&raw);
-	return s->row != NULL ? WIDE_OK : status_fail(WIDE_NOMEM, "out of memory for split keys");
+	TRY(array_grow((void **) &a->s, a->n, &a->cap, sizeof *a->s));
+	a->s[a->n++] = (sample) {.at = a->keys.len, .len = rowlen, .weight = a->weight};
+	return buffer_append(&a->keys, ukey, rowlen);
 }
 
 static int
-compare_samples(const void *a, const void *b)
+compare_samples(const void *a, const void *b, void *keys)
 {
 	const sample *x = a, *y = b;
+	const uint8_t *k = keys;
 
-	return ukey_compare(x->row, x->len, y->row, y->len);
+	return ukey_compare(k + x->at, x->len, k + y->at, y->len);
 }
 
 static wide_status
@@ -129,10 +114,11 @@ sample_memtable(wide_db *db, uint32_t index, wide_family_id family, int n, bool 
 
 /* Calls fn for the keys where the running weight passes k/n of the total. */
 static wide_status
-emit_splits(const samples *a, int n, wide_status (*fn)(void *arg, wide_bytes key), void *arg)
+emit_splits(const samples *a, int n, buffer *raw, wide_status (*fn)(void *arg, wide_bytes key),
+			void *arg)
 {
 	double total = 0, sum = 0;
-	const sample *last = NULL;
+	const sample *last = &a->s[0]; /* the smallest key would cut off nothing */
 	int k = 1;
 
 	for (int i = 0; i < a->n; i++)
@@ -141,11 +127,13 @@ emit_splits(const samples *a, int n, wide_status (*fn)(void *arg, wide_bytes key
 	{
 		const sample *s = &a->s[i];
 
-		/* the smallest key would cut off nothing */
-		if (sum >= total * k / n && compare_samples(s, &a->s[0]) != 0 &&
-			(last == NULL || compare_samples(s, last) != 0))
+		if (sum >= total * k / n && compare_samples(s, last, a->keys.data) != 0)
 		{
-			TRY(fn(arg, (wide_bytes) {s->row, s->len}));
+			wide_bytes row;
+
+			raw->len = 0;
+			TRY(key_decode_part(a->keys.data + s->at, s->len, raw, &row));
+			TRY(fn(arg, row));
 			last = s;
 			while (k < n && sum >= total * k / n)
 				k++;
@@ -162,6 +150,7 @@ wide_split_keys(wide_db *db, wide_family_id family, int n, bool rough,
 	samples a = {0};
 	version_pin pin = {0};
 	family_files files;
+	buffer raw = {0};
 	wide_status st;
 
 	TRY(segment_check(db));
@@ -175,13 +164,13 @@ wide_split_keys(wide_db *db, wide_family_id family, int n, bool rough,
 		TRY_GOTO(sample_memtable(db, pin.memtables[i], family, n, rough, &a));
 	if (a.n > 0)
 	{
-		qsort(a.s, (size_t) a.n, sizeof *a.s, compare_samples);
-		st = emit_splits(&a, n, fn, arg);
+		qsort_r(a.s, (size_t) a.n, sizeof *a.s, compare_samples, a.keys.data);
+		st = emit_splits(&a, n, &raw, fn, arg);
 	}
 done:
 	pin_drop(db, &pin);
-	for (int i = 0; i < a.n; i++)
-		free(a.s[i].row);
+	buffer_free(&a.keys);
+	buffer_free(&raw);
 	free(a.s);
 	return st;
 }
