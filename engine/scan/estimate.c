@@ -69,25 +69,12 @@ typedef struct question
 {
 	wide_db *db;
 	wide_family_id family;
-	buffer lo, hi; /* encoded */
-	bool open_lo, open_hi;
+	buffer lo, hi;	 /* encoded; data NULL: open */
 	origin *origins; /* oldest first */
 	int n;
 	int probes; /* of each origin */
 	int every;	/* one origin in so many is compared */
 } question;
-
-static const uint8_t *
-lower_bound(const question *q)
-{
-	return q->open_lo ? NULL : q->lo.data;
-}
-
-static const uint8_t *
-upper_bound(const question *q)
-{
-	return q->open_hi ? NULL : q->hi.data;
-}
 
 static wide_status
 add_probe(origin *o, const uint8_t *row, uint32_t rowlen, double weight, double alive)
@@ -164,10 +151,9 @@ ask_memtable(question *q, origin *o)
 {
 	uint32_t nodes[MEMTABLE_SAMPLE];
 	double each;
-	const uint8_t *lo = lower_bound(q);
-	int n = memtable_sample(&o->m, q->family, lo != NULL ? lo : (const uint8_t *) "",
-							lo != NULL ? (uint32_t) q->lo.len : 0, upper_bound(q),
-							(uint32_t) q->hi.len, nodes, &each);
+	int n = memtable_sample(&o->m, q->family,
+							q->lo.data != NULL ? q->lo.data : (const uint8_t *) "",
+							(uint32_t) q->lo.len, q->hi.data, (uint32_t) q->hi.len, nodes, &each);
 	int most = each > 1 && n > MEM_ROWS ? MEM_ROWS : n;
 	const uint8_t *row = NULL;
 	uint32_t rowlen = 0;
@@ -206,9 +192,9 @@ ask_memtable(question *q, origin *o)
 static bool
 file_inside(const question *q, const file_meta *f)
 {
-	if (!q->open_lo && ukey_compare(f->min_row, f->min_len, q->lo.data, q->lo.len) < 0)
+	if (q->lo.data != NULL && ukey_compare(f->min_row, f->min_len, q->lo.data, q->lo.len) < 0)
 		return false;
-	if (q->open_hi)
+	if (q->hi.data == NULL)
 		return true;
 	return ukey_compare(f->max_row, f->max_len, q->hi.data, q->hi.len) < 0 &&
 		   !((f->flags & FILE_MAX_CUT) && q->hi.len >= f->max_len &&
@@ -218,7 +204,7 @@ file_inside(const question *q, const file_meta *f)
 static bool
 overlaps(const question *q, const file_meta *f)
 {
-	return file_meta_overlaps_range(f, lower_bound(q), (uint32_t) q->lo.len, upper_bound(q),
+	return file_meta_overlaps_range(f, q->lo.data, (uint32_t) q->lo.len, q->hi.data,
 									(uint32_t) q->hi.len);
 }
 
@@ -227,9 +213,10 @@ ask_file(question *q, origin *o, const file_meta *f)
 {
 	sst_reader *r;
 	sst_extent e = {0};
+	bool inside = file_inside(q, f);
 	wide_status st = WIDE_OK;
 
-	if (file_inside(q, f) && f->tombstones == 0)
+	if (inside && f->tombstones == 0)
 	{
 		e.rows = (double) f->rows;
 		e.cells = (double) f->cells;
@@ -237,11 +224,9 @@ ask_file(question *q, origin *o, const file_meta *f)
 	}
 	else
 	{
-		bool inside = file_inside(q, f);
-
 		TRY(sst_reader_get(q->db, f, &r));
-		st = sst_estimate_extent(r, inside ? NULL : lower_bound(q), (uint32_t) q->lo.len,
-								 inside ? NULL : upper_bound(q), (uint32_t) q->hi.len, &e);
+		st = sst_estimate_extent(r, inside ? NULL : q->lo.data, (uint32_t) q->lo.len,
+								 inside ? NULL : q->hi.data, (uint32_t) q->hi.len, &e);
 		sst_reader_put(q->db, r);
 	}
 	o->rows += e.rows;
@@ -292,7 +277,7 @@ probe_files(question *q, origin *o)
 		if ((int64_t) (i - 1) * files / in == (int64_t) i * files / in)
 			continue;
 		TRY(sst_reader_get(q->db, &o->files[f], &a.r));
-		st = sst_estimate_sample_range(a.r, lower_bound(q), (uint32_t) q->lo.len, upper_bound(q),
+		st = sst_estimate_sample_range(a.r, q->lo.data, (uint32_t) q->lo.len, q->hi.data,
 									   (uint32_t) q->hi.len,
 									   (uint32_t) (q->probes > files ? q->probes / files : 1),
 									   add_file_probe, &a);
@@ -518,18 +503,15 @@ wide_estimate_range(wide_db *db, wide_family_id family, const wide_range *range,
 	wide_status st;
 
 	memset(out, 0, sizeof *out);
-	q.open_lo = range == NULL || range->lo.len == 0;
-	q.open_hi = range == NULL || range->hi.data == NULL;
 	TRY(segment_check(db));
-	if (!q.open_lo)
+	if (range != NULL && range->lo.len > 0)
 		TRY_GOTO(key_make_row(&q.lo, range->lo));
-	if (!q.open_hi)
+	if (range != NULL && range->hi.data != NULL)
 		TRY_GOTO(key_make_row(&q.hi, range->hi));
-	if (!q.open_lo && !q.open_hi && ukey_compare(q.lo.data, q.lo.len, q.hi.data, q.hi.len) >= 0)
-	{
-		st = WIDE_OK;
+	st = WIDE_OK;
+	if (q.hi.data != NULL && q.lo.data != NULL &&
+		ukey_compare(q.lo.data, q.lo.len, q.hi.data, q.hi.len) >= 0)
 		goto done;
-	}
 	TRY_GOTO(pin_take(db, &pin));
 	TRY_GOTO(pin_files(db, &pin, family, &files));
 	TRY_GOTO(find_origins(&q, &pin, &files));
