@@ -51,7 +51,6 @@ wide_raw_row(wide_db *db, wide_family_id family, wide_bytes row, wide_raw_fn fn,
 		if (e->seq <= visible)
 		{
 			qual.len = 0;
-			TRY_GOTO(buffer_reserve(&qual, e->klen));
 			if (!entry_is_family_delete(e))
 				TRY_GOTO(key_decode_part(e->ukey + e->rowlen, e->klen - e->rowlen, &qual,
 										 &c.qualifier));

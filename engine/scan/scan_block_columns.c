@@ -111,7 +111,6 @@ decode_qualifiers(scan_block *sb)
 		key.len = 0;
 		TRY_GOTO(block_key(&sb->span.block->column_keys, k->column, false, &key));
 		k->qual = sb->columns.quals.len;
-		TRY_GOTO(buffer_reserve(&sb->columns.quals, key.len));
 		TRY_GOTO(key_decode_part(key.data, key.len, &sb->columns.quals, &raw));
 		k->quallen = raw.len;
 		if (raw.data != sb->columns.quals.data + k->qual)
