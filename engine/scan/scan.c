@@ -100,12 +100,10 @@ follow(scan_state *s, scan_family *f)
 	return merge_skip(f->m, s->row.key.data, (uint32_t) s->row.key.len, INT64_MAX, SEQ_MAX);
 }
 
-/* Prepares the family for the current row, if that has not been done. */
+/* Prepares the family for the current row. */
 static wide_status
-get_ready(scan_state *s, scan_family *f)
+family_begin(scan_state *s, scan_family *f)
 {
-	if (f->row.state != FAMILY_UNREAD)
-		return WIDE_OK;
 	if (!f->leads)
 		TRY(follow(s, f));
 	f->row.state = FAMILY_DONE;
@@ -234,7 +232,6 @@ filter_row(scan_state *s, bool *accepted)
 	wide_row_verdict verdict;
 
 	s->out.key.len = 0;
-	TRY(buffer_reserve(&s->out.key, s->row.key.len));
 	TRY(key_decode_part(s->row.key.data, s->row.key.len, &s->out.key, &key));
 	TRY(scan_range_ask_row_filter(s, &s->row.key, key, &verdict));
 	*accepted = verdict == WIDE_ROW_ACCEPT;
@@ -323,6 +320,17 @@ read_again(scan_state *s)
 	return WIDE_OK;
 }
 
+/* Reads the current row or its next part in a family, which may be unread. */
+static wide_status
+read_family(scan_state *s, scan_family *f, bool *full)
+{
+	if (f->row.state == FAMILY_UNREAD)
+		TRY(family_begin(s, f));
+	if (f->row.state == FAMILY_DONE && f->row.tested >= f->columns.n)
+		return WIDE_OK;
+	return scan_row_family(s, f, full);
+}
+
 /* Reads the families of which cells are wanted or tested. */
 static wide_status
 read_cells(scan_state *s, bool *full)
@@ -335,9 +343,7 @@ read_cells(scan_state *s, bool *full)
 			continue;
 		if (i >= s->ntesting && s->row.shown >= s->row_limit)
 			break;
-		TRY(get_ready(s, f));
-		if (f->row.state != FAMILY_DONE || f->row.tested < f->columns.n)
-			TRY(scan_row_family(s, f, full));
+		TRY(read_family(s, f, full));
 		if (s->row.verdict == ROW_REJECTED)
 			return WIDE_OK;
 		if (s->row.phase == ROW_TESTING && i + 1 == s->ntesting)
@@ -366,11 +372,7 @@ read_row(scan_state *s, bool *full)
 	}
 	for (int i = 0; i < s->nfamilies && s->row.verdict != ROW_EXISTS; i++)
 		if (s->families[i].want == WIDE_WANT_EXISTS)
-		{
-			TRY(get_ready(s, &s->families[i]));
-			if (s->families[i].row.state != FAMILY_DONE)
-				TRY(scan_row_family(s, &s->families[i], full));
-		}
+			TRY(read_family(s, &s->families[i], full));
 	for (int i = 0; i < s->nfamilies && s->row.verdict != ROW_EXISTS; i++)
 		if (s->families[i].any_exists && s->families[i].row.passed_over)
 			TRY(other_cells(s, &s->families[i]));
@@ -465,7 +467,6 @@ scan_step(scan_state *s, wide_row *row)
 			continue;
 		s->stats.rows_returned += first;
 		s->out.key.len = 0;
-		TRY(buffer_reserve(&s->out.key, s->row.key.len));
 		TRY(key_decode_part(s->row.key.data, s->row.key.len, &s->out.key, &row->key));
 		row->cells = s->out.cells;
 		row->ncells = s->out.n;

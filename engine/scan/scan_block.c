@@ -50,8 +50,8 @@
 #include "engine/scan/scan_row.h"
 #include "engine/scan/scan_state.h"
 
-#define KEY_COPY	16	/* bytes that are copied of any shorter key */
-#define KEY_ROOM	512 /* bytes taken from the arena for keys at a time */
+#define KEY_COPY 16	 /* bytes that are copied of any shorter key */
+#define KEY_ROOM 512 /* bytes taken from the arena for keys at a time */
 
 void
 scan_block_init(scan_state *s)
