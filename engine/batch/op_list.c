@@ -191,30 +191,19 @@ compare_nodes(const void *a, const void *b, void *m)
 static wide_status
 flat_append(const memtable_handle *m, op_sorted *s, const op_unit *u)
 {
-	uint32_t n = u->n & ~OP_UNIT_FLAT;
 	memtable_cursor c;
 
-	if ((uint64_t) s->nflat + n > s->flat_cap)
-	{
-		uint64_t cap = 2 * ((uint64_t) s->nflat + n) + 64;
-		uint32_t *p = realloc(s->flat, cap * sizeof(*p));
-
-		if (p == NULL)
-			return op_list_no_memory();
-		s->flat = p;
-		s->flat_cap = (uint32_t) cap;
-	}
-	if (u->n & OP_UNIT_FLAT)
-	{
-		memcpy(s->flat + s->nflat, s->flat + u->ref, n * sizeof(*s->flat));
-		s->nflat += n;
-		return WIDE_OK;
-	}
 	memtable_cursor_open(&c, m);
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < (u->n & ~OP_UNIT_FLAT); i++)
 	{
-		memtable_cursor_at(&c, i == 0 ? u->ref : memtable_written(memtable_node_end(&c)));
-		s->flat[s->nflat++] = c.node;
+		TRY(array_grow((void **) &s->flat, s->nflat, &s->flat_cap, sizeof(*s->flat)));
+		if (u->n & OP_UNIT_FLAT)
+			s->flat[s->nflat++] = s->flat[u->ref + i];
+		else
+		{
+			memtable_cursor_at(&c, i == 0 ? u->ref : memtable_written(memtable_node_end(&c)));
+			s->flat[s->nflat++] = c.node;
+		}
 	}
 	return WIDE_OK;
 }
@@ -223,13 +212,14 @@ flat_append(const memtable_handle *m, op_sorted *s, const op_unit *u)
 static wide_status
 flatten(const memtable_handle *m, op_sorted *s, op_unit *u, const op_unit *end)
 {
-	uint32_t first = s->nflat;
+	int first = s->nflat;
 
 	for (const op_unit *v = u; v < end; v++)
 		TRY(flat_append(m, s, v));
-	qsort_r(s->flat + first, s->nflat - first, sizeof(uint32_t), compare_nodes, (void *) m);
-	u->ref = first;
-	u->n = (s->nflat - first) | OP_UNIT_FLAT;
+	qsort_r(s->flat + first, (size_t) (s->nflat - first), sizeof(uint32_t), compare_nodes,
+			(void *) m);
+	u->ref = (uint32_t) first;
+	u->n = (uint32_t) (s->nflat - first) | OP_UNIT_FLAT;
 	return WIDE_OK;
 }
 

@@ -72,7 +72,7 @@ typedef struct op_sorted
 	op_unit *units;
 	int nunits, units_cap;
 	uint32_t *flat; /* references to nodes */
-	uint32_t nflat, flat_cap;
+	int nflat, flat_cap;
 } op_sorted;
 
 /* Returns the bytes of memory that sorting takes beside the list: units twice, and references to
