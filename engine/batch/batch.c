@@ -453,34 +453,34 @@ batch_next_op(wide_batch *b)
 /* ---------------------------------------------------------------- reading */
 
 /* Calls fn for the live operations from `since` on whose ukey begins with the key, or (exact) is
- * the key.  Returns false if fn did, or after a failure. */
-static bool
+ * the key.  Returns: WIDE_END if fn returned false. */
+static wide_status
 each_of_key(wide_batch *b, wide_family_id family, const buffer *key, bool exact, uint64_t since,
-			bool (*fn)(void *arg, uint64_t position), void *arg, wide_status *st)
+			bool (*fn)(void *arg, uint64_t position), void *arg)
 {
 	uint32_t len = (uint32_t) key->len;
 	op_merge m;
 	const op_stream *s;
-	bool more = true;
+	wide_status st;
 
-	*st = spill_before_read(b);
-	if (*st != WIDE_OK)
-		return false;
-	*st = op_merge_open(b, NULL, UINT64_MAX, &m);
-	if (*st == WIDE_OK)
-		*st = op_merge_seek(&m, family, key->data, len, key->data, key_row_length(key->data, len));
-	while (*st == WIDE_OK && more && (s = op_merge_top(&m)) != NULL)
+	TRY(spill_before_read(b));
+	TRY_GOTO(op_merge_open(b, NULL, UINT64_MAX, &m));
+	TRY_GOTO(op_merge_seek(&m, family, key->data, len, key->data, key_row_length(key->data, len)));
+	while ((s = op_merge_top(&m)) != NULL && s->family == family && s->e.klen >= len &&
+		   memcmp(s->e.ukey, key->data, len) == 0 && (!exact || s->e.klen == len))
 	{
 		uint64_t op = op_number(s->e.seq);
 
-		if (s->family != family || s->e.klen < len || memcmp(s->e.ukey, key->data, len) != 0 ||
-			(exact && s->e.klen != len))
+		if (op >= since && !op_undone_has(&b->ops.undone, op) && !fn(arg, op))
+		{
+			st = WIDE_END;
 			break;
-		more = op < since || op_undone_has(&b->ops.undone, op) || fn(arg, op);
-		*st = op_merge_next(&m);
+		}
+		TRY_GOTO(op_merge_next(&m));
 	}
+done:
 	op_merge_close(&m);
-	return *st == WIDE_OK && more;
+	return st;
 }
 
 wide_status
@@ -488,22 +488,23 @@ wide_batch_each(wide_batch *b, wide_family_id family, wide_bytes row, const wide
 				uint64_t since, bool (*fn)(void *arg, uint64_t position), void *arg)
 {
 	buffer key = {0};
-	wide_status st = WIDE_OK;
+	wide_status st;
 
 	if (since >= b->ops.next)
 		return WIDE_OK;
 	if (column == NULL)
 	{
 		TRY_GOTO(key_make_row(&key, row));
-		(void) each_of_key(b, family, &key, false, since, fn, arg, &st);
-		goto done;
+		TRY_GOTO(each_of_key(b, family, &key, false, since, fn, arg));
 	}
-	TRY_GOTO(key_make_family(&key, row));
-	if (!each_of_key(b, family, &key, true, since, fn, arg, &st))
-		goto done;
-	TRY_GOTO(key_make(&key, row, *column));
-	(void) each_of_key(b, family, &key, true, since, fn, arg, &st);
+	else
+	{
+		TRY_GOTO(key_make_family(&key, row));
+		TRY_GOTO(each_of_key(b, family, &key, true, since, fn, arg));
+		TRY_GOTO(key_make(&key, row, *column));
+		TRY_GOTO(each_of_key(b, family, &key, true, since, fn, arg));
+	}
 done:
 	buffer_free(&key);
-	return st;
+	return st == WIDE_END ? WIDE_OK : st;
 }
