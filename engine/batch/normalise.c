@@ -31,13 +31,11 @@ struct norm
 	/* the row */
 	wide_family_id family;
 	buffer row;			 /* empty before the first row */
-	row_delete *deletes; /* its family deletes */
+	row_delete *deletes; /* its family deletes, and behind them those of the column */
 	int ndeletes, deletes_cap;
 
 	/* the column */
-	op_column c;
-	entry *column; /* what is left of c.e */
-	int ncolumn;
+	op_column c;	  /* what is left of it */
 	int next;		  /* index of the next entry to give out */
 	uint64_t auto_op; /* operation of its automatic put; NO_OP: none */
 	int64_t floor;	  /* floor of that put */
@@ -83,7 +81,7 @@ op_of(const entry *e)
 	return op_number(e->seq);
 }
 
-/* Reads the next column into n->column; WIDE_END: there is none. */
+/* Reads the next column into n->c; WIDE_END: there is none. */
 static wide_status
 norm_read(norm *n)
 {
@@ -91,20 +89,18 @@ norm_read(norm *n)
 
 	/* the copied values of the column before */
 	op_merge_column_recycle(&n->c);
-	n->ncolumn = n->next = 0;
+	n->next = 0;
 	TRY(op_merge_column_read(&n->c, &n->m));
-	n->column = n->c.e;
-	n->ncolumn = n->c.n;
 	n->floor = INT64_MIN;
 	n->navoid = 0;
-	n->auto_op = n->c.newest >= 0 ? op_of(&n->column[n->c.newest]) : NO_OP;
-	for (int i = 0; i < n->ncolumn; i++)
+	n->auto_op = n->c.newest >= 0 ? op_of(&n->c.e[n->c.newest]) : NO_OP;
+	for (int i = 0; i < n->c.n; i++)
 	{
-		int64_t floor = op_floor(&n->column[i]);
+		int64_t floor = op_floor(&n->c.e[i]);
 
 		n->floor = i == n->c.newest ? floor : n->floor;
 	}
-	e = &n->column[0];
+	e = &n->c.e[0];
 	if (n->c.family != n->family || e->rowlen != n->row.len ||
 		memcmp(e->ukey, n->row.data, e->rowlen) != 0)
 	{
@@ -116,38 +112,16 @@ norm_read(norm *n)
 	return WIDE_OK;
 }
 
-/* Returns true if a later delete of the batch, of the row or among d[0..nd), masks the put. */
+/* Returns true if a later delete of the batch, of the row or (from deletes[from] on) of the column,
+ * masks the put. */
 static bool
-norm_masked(const norm *n, const entry *e, const row_delete *d, int nd)
+norm_masked(const norm *n, int from, const entry *e)
 {
 	uint64_t covered = NO_DELETE, exact = NO_DELETE;
 
-	visibility_row_masks(n->deletes, n->ndeletes, e, &covered, &exact);
-	visibility_row_masks(d, nd, e, &covered, &exact);
+	visibility_row_masks(n->deletes, from, e, &covered, &exact);
+	visibility_row_masks(n->deletes + from, n->ndeletes - from, e, &covered, &exact);
 	return covered != NO_DELETE || exact != NO_DELETE;
-}
-
-/* Adds n->column, which are family deletes, to those of the row.  Repeated ones are left out. */
-static wide_status
-norm_family_deletes(norm *n)
-{
-	int left = 0;
-
-	for (int i = 0; i < n->ncolumn; i++)
-	{
-		const entry *e = &n->column[i];
-		bool repeated = false;
-
-		for (int k = 0; k < left && !repeated; k++)
-			repeated = n->column[k].type == e->type && n->column[k].ts == e->ts;
-		if (repeated)
-			continue;
-		TRY(array_grow((void **) &n->deletes, n->ndeletes, &n->deletes_cap, sizeof(row_delete)));
-		n->deletes[n->ndeletes++] = (row_delete) {.ts = e->ts, .seq = e->seq, .type = e->type};
-		n->column[left++] = *e;
-	}
-	n->ncolumn = left;
-	return WIDE_OK;
 }
 
 static int
@@ -161,73 +135,74 @@ entry_order(const void *a, const void *b)
 static void
 norm_fix(norm *n)
 {
-	for (int i = 0; i < n->ncolumn; i++)
+	for (int i = 0; i < n->c.n; i++)
 	{
-		if (op_of(&n->column[i]) == n->auto_op)
-			n->column[i].ts = normalise_ts(n->fixed_ts, n->floor, n->avoid, n->navoid);
-		if (entry_is_untimed(&n->column[i]))
-			n->column[i].ttl_us = n->fixed_ts;
-		n->column[i].seq = 0;
+		if (op_of(&n->c.e[i]) == n->auto_op)
+			n->c.e[i].ts = normalise_ts(n->fixed_ts, n->floor, n->avoid, n->navoid);
+		if (entry_is_untimed(&n->c.e[i]))
+			n->c.e[i].ttl_us = n->fixed_ts;
+		n->c.e[i].seq = 0;
 	}
 	n->auto_op = NO_OP;
-	if (n->ncolumn > 1)
-		qsort(n->column, (size_t) n->ncolumn, sizeof(entry), entry_order);
+	if (n->c.n > 1)
+		qsort(n->c.e, (size_t) n->c.n, sizeof(entry), entry_order);
 }
 
 /*
- * Adds the column's or version's delete to d[0..*nd) and returns true, or returns false
- * if d has it.  Within one column the two kinds reach as the family deletes do.
+ * Adds a delete to n->deletes; *added is false if it repeats one from deletes[from] on.  Within one
+ * column the deletes of a column and of a version reach as the family deletes do.
  */
-static bool
-column_delete_add(row_delete *d, int *nd, const entry *e)
+static wide_status
+delete_add(norm *n, int from, const entry *e, bool *added)
 {
-	uint8_t type = e->type == ENTRY_DELETE_COLUMN ? ENTRY_DELETE_FAMILY
-												  : ENTRY_DELETE_FAMILY_VERSION;
+	bool older = e->type == ENTRY_DELETE_COLUMN || e->type == ENTRY_DELETE_FAMILY;
+	uint8_t type = older ? ENTRY_DELETE_FAMILY : ENTRY_DELETE_FAMILY_VERSION;
 
-	for (int k = *nd - 1; k >= 0 && d[k].ts == e->ts; k--)
-		if (d[k].type == type)
-			return false;
-	d[(*nd)++] = (row_delete) {.ts = e->ts, .seq = e->seq, .type = type};
-	return true;
+	*added = false;
+	for (int k = n->ndeletes - 1; k >= from && n->deletes[k].ts == e->ts; k--)
+		if (n->deletes[k].type == type)
+			return WIDE_OK;
+	TRY(array_grow((void **) &n->deletes, n->ndeletes, &n->deletes_cap, sizeof(row_delete)));
+	n->deletes[n->ndeletes++] = (row_delete) {.ts = e->ts, .seq = e->seq, .type = type};
+	*added = true;
+	return WIDE_OK;
 }
 
 /* Lists the timestamps that the column's automatic put, if there is one, has to avoid. */
 static wide_status
 norm_avoid(norm *n)
 {
-	for (int i = 0; i < n->ncolumn && n->auto_op != NO_OP; i++)
-		if (n->column[i].type == ENTRY_PUT && op_of(&n->column[i]) != n->auto_op)
+	for (int i = 0; i < n->c.n && n->auto_op != NO_OP; i++)
+		if (n->c.e[i].type == ENTRY_PUT && op_of(&n->c.e[i]) != n->auto_op)
 		{
 			TRY(array_grow((void **) &n->avoid, n->navoid, &n->avoid_cap, sizeof(int64_t)));
-			n->avoid[n->navoid++] = n->column[i].ts;
+			n->avoid[n->navoid++] = n->c.e[i].ts;
 		}
 	return WIDE_OK;
 }
 
-/* Removes from n->column what later operations of the batch make void. */
+/* Removes from n->c what later operations of the batch make void.  Family deletes stay in
+ * n->deletes. */
 static wide_status
 norm_column(norm *n)
 {
-	row_delete *d;
-	int nd = 0, left = 0;
+	bool family = entry_is_family_delete(&n->c.e[0]);
+	int from = n->ndeletes, left = 0;
 	int64_t put_ts = 0;
 	bool any_put = false;
 
-	if (n->ncolumn == 1 && n->ndeletes == 0)
+	if (n->c.n == 1 && n->ndeletes == 0 && !family)
 		return WIDE_OK;
-	d = malloc((size_t) n->ncolumn * sizeof(*d));
-	if (d == NULL)
-		return status_fail(WIDE_NOMEM, "out of memory for a transaction");
-	for (int i = 0; i < n->ncolumn; i++)
+	for (int i = 0; i < n->c.n; i++)
 	{
-		entry *e = &n->column[i];
+		entry *e = &n->c.e[i];
 		bool stays;
 
 		if (e->type != ENTRY_PUT)
-			stays = column_delete_add(d, &nd, e);
+			TRY(delete_add(n, from, e, &stays));
 		else
 		{
-			stays = !norm_masked(n, e, d, nd);
+			stays = !norm_masked(n, from, e);
 			if (op_is_auto(e->seq))
 				n->auto_op = stays ? n->auto_op : NO_OP;
 			else
@@ -239,28 +214,25 @@ norm_column(norm *n)
 			}
 		}
 		if (stays)
-			n->column[left++] = *e;
+			n->c.e[left++] = *e;
 	}
-	free(d);
-	n->ncolumn = left;
+	n->c.n = left;
+	n->ndeletes = family ? n->ndeletes : from;
 	return norm_avoid(n);
 }
 
 wide_status
 normalise_next(norm *n, norm_op *out)
 {
-	while (n->next >= n->ncolumn)
+	while (n->next >= n->c.n)
 	{
 		TRY(norm_read(n));
-		if (entry_is_family_delete(&n->column[0]))
-			TRY(norm_family_deletes(n));
-		else
-			TRY(norm_column(n));
+		TRY(norm_column(n));
 		if (n->fixed_ts != INT64_MIN)
 			norm_fix(n);
 	}
 	out->family = n->family;
-	out->e = n->column[n->next++];
+	out->e = n->c.e[n->next++];
 	out->automatic = out->e.type == ENTRY_PUT && op_of(&out->e) == n->auto_op;
 	out->floor = out->automatic ? n->floor : INT64_MIN;
 	out->avoid = n->avoid;
