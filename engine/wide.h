@@ -852,7 +852,7 @@ extern void wide_scan_park(wide_scan *s);
  * snapshot (wide_scan_reuse), which is cheaper than opening a scan.  Until then
  * only wide_scan_reuse and wide_scan_close may be called.
  * Returns false if the scan cannot be kept (it has an own batch, predicates, a row
- * filter or a given time) and must be closed.
+ * filter, a given time or much memory) and must be closed.
  */
 extern bool wide_scan_set_aside(wide_scan *s);
 /* Uses a scan that was set aside again.  Call wide_scan_restart before reading rows. */

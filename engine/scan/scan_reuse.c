@@ -10,9 +10,7 @@
  * Locking: none; the pin protects what is read.
  */
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
-#include "engine/base/buffer.h"
 #include "engine/base/entry.h"
 #include "engine/base/status.h"
 #include "engine/shared/segment.h"
@@ -89,10 +87,10 @@ wide_scan_restart(wide_scan *scan, const wide_range *ranges, int nranges, uint64
 	return scan_range_set(s, ranges, nranges);
 }
 
-/* A scan that waits for its next use keeps no more memory than this. */
+/* A scan that has more memory than this is not kept. */
 #define ASIDE_CELLS	 512
-#define ASIDE_RANGES 64
-#define ASIDE_BOUNDS ((size_t) 8192)
+#define ASIDE_RANGES 256
+#define ASIDE_BOUNDS ((size_t) 32768)
 #define ASIDE_ARENA	 ((size_t) 65536)
 
 bool
@@ -109,31 +107,14 @@ wide_scan_set_aside(wide_scan *scan)
 	scan_count(s);
 	memset(&s->stats, 0, sizeof(s->stats));
 	s->reported.rows = s->reported.cells = 0;
-	if (s->out.cap > ASIDE_CELLS)
-	{
-		free(s->out.cells);
-		s->out.cells = NULL;
-		s->out.cap = 0;
-	}
-	if (s->ranges.cap > ASIDE_RANGES)
-	{
-		free(s->ranges.list);
-		s->ranges.list = NULL;
-		s->ranges.cap = 0;
-	}
-	if (s->ranges.bounds.cap > ASIDE_BOUNDS)
-		buffer_free(&s->ranges.bounds);
-	/* one chunk is left, which may have been made for a large value */
-	if (s->out.arena != NULL && s->out.arena->size > ASIDE_ARENA)
-	{
-		free(s->out.arena);
-		s->out.arena = NULL;
-	}
 	s->ranges.n = s->ranges.next = 0;
 	s->ranges.state = RANGE_CLOSED;
 	s->row.phase = ROW_NONE;
 	s->snap = NULL;
-	return true;
+	/* one chunk is left, which may have been made for a large value */
+	return s->out.cap <= ASIDE_CELLS && s->ranges.cap <= ASIDE_RANGES &&
+		   s->ranges.bounds.cap <= ASIDE_BOUNDS &&
+		   (s->out.arena == NULL || s->out.arena->size <= ASIDE_ARENA);
 }
 
 wide_status
