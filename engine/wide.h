@@ -932,7 +932,7 @@ extern wide_status wide_verify(wide_db *db, wide_family_id family, wide_problem_
 typedef struct wide_stats
 {
 	/* state */
-	uint64_t visible_lsn, flushed_lsn, restart_lsn, last_ts;
+	uint64_t visible_lsn, flushed_lsn, restart_lsn;
 	uint64_t memtable_bytes, memtable_limit, memtables_waiting;
 	uint64_t cache_bytes, cache_limit;
 	uint64_t files, file_bytes, segment_bytes;

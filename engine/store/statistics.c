@@ -120,7 +120,6 @@ wide_statistics(wide_db *db, wide_stats *out)
 	sum_counters(db, out);
 	if (segment_lock(db, LOCK_COMMIT) == WIDE_OK)
 	{
-		out->last_ts = seg->commit.last_ts;
 		out->reserved_bytes = seg->commit.reserved;
 		segment_unlock(db, LOCK_COMMIT);
 	}
