@@ -352,22 +352,12 @@ predicate_row(predicates *p)
 static verdict
 test_in(const predicate *p, wide_bytes value, int64_t number)
 {
-	uint32_t lo = 0, hi = p->nvalues;
+	predicate_value v = {value, number};
 
-	while (lo < hi)
-	{
-		uint32_t mid = (lo + hi) / 2;
-		int c = p->kind == WIDE_KIND_BYTES ? compare_bytes(p->values[mid].bytes, value)
-										   : compare_number(p->values[mid].number, number);
-
-		if (c == 0)
-			return IS_TRUE;
-		if (c < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return NOT_TRUE;
+	/* two calls, so that the comparisons are compiled into the search */
+	return p->kind == WIDE_KIND_BYTES
+			   ? bsearch(&v, p->values, p->nvalues, sizeof(v), value_compare_bytes) != NULL
+			   : bsearch(&v, p->values, p->nvalues, sizeof(v), value_compare_number) != NULL;
 }
 
 /* For which results of a comparison an operator is true: bit 0 less, bit 1 equal, bit 2 greater. */
