@@ -558,7 +558,8 @@ wide_scan_close(wide_scan *scan)
 		buffer_free(&f->before.row);
 		free(f->columns.list);
 	}
-	scan_row_free_memory(s);
+	free(s->out.arena);
+	free(s->out.cells);
 	scan_block_free(s);
 	buffer_free(&s->ranges.bounds);
 	buffer_free(&s->row.key);
@@ -567,7 +568,7 @@ wide_scan_close(wide_scan *scan)
 	buffer_free(&s->row.after);
 	buffer_free(&s->out.key);
 	predicate_free(&s->pred);
-	scan_open_families_free(s);
+	pool_free(s->families, s->families_bytes);
 	free(s->ranges.list);
 	pool_free(s, sizeof(*s));
 }

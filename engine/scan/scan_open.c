@@ -160,11 +160,7 @@ family_open(scan_state *s, scan_family *f, const wide_scan_family *spec)
 	if (s->time.filtered && s->time.show_min > f->limits.ts_min)
 		f->limits.ts_min = s->time.show_min;
 	f->limits.by_time = f->limits.ts_min != INT64_MIN;
-	TRY(encode_columns(f,
-					   &(wide_scan_family) {.want = f->want,
-											.quals = spec->quals,
-											.nquals = f->want == spec->want ? spec->nquals : 0},
-					   &s->pred.columns[first], n));
+	TRY(encode_columns(f, spec, &s->pred.columns[first], n));
 	limit_since(s, f);
 	return scan_open_visibility(s, f);
 }
@@ -185,12 +181,6 @@ lead_by_time(scan_state *s)
 	for (int i = 0; i < s->nfamilies && best != NULL; i++)
 		s->families[i].leads = &s->families[i] == best;
 	return best;
-}
-
-void
-scan_open_families_free(scan_state *s)
-{
-	pool_free(s->families, s->families_bytes);
 }
 
 wide_status

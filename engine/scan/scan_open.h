@@ -6,13 +6,10 @@
 #include "engine/scan/scan_state.h"
 
 /*
- * Makes s->families and s->order from the spec.
+ * Makes s->families and s->order from the spec, in one piece of s->families_bytes from the pool.
  * Requires: s->pred, s->time, s->batch and the snapshot are set.
  */
 extern wide_status scan_open_families(scan_state *s, const wide_scan_spec *spec);
-
-/* Frees the arrays, not what their elements hold. */
-extern void scan_open_families_free(scan_state *s);
 
 /* Makes f->view from the family's present options and the scan's snapshot. */
 extern wide_status scan_open_visibility(scan_state *s, scan_family *f);

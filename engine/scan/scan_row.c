@@ -442,11 +442,3 @@ scan_row_family(scan_state *s, scan_family *f, bool *full)
 		report_absent(s, f, f->columns.n);
 	return WIDE_OK;
 }
-
-void
-scan_row_free_memory(scan_state *s)
-{
-	arena_reset(s);
-	free(s->out.arena);
-	free(s->out.cells);
-}

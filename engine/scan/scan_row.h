@@ -26,10 +26,8 @@ extern void *scan_row_arena(scan_state *s, size_t n);
 /* A source leaves a block in which out.cells has values (source_limits.keep; arg is the scan). */
 extern void scan_row_keep_block(void *arg, block_ref *ref);
 
-/* Ends the life of everything that was handed out: pins, cells, arena. */
+/* Ends the life of everything that was handed out: pins, cells, arena.  At most one chunk of the
+ * arena is left. */
 extern void scan_row_release(scan_state *s);
-
-/* Frees the arena and the cells. */
-extern void scan_row_free_memory(scan_state *s);
 
 #endif /* WIDE_SCAN_ROW_H */
