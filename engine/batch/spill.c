@@ -99,8 +99,9 @@ done:
 	return st;
 }
 
-/* Merges the last spill_fan files into one.  A failure is ignored: the next spill tries again. */
-static void
+/* Merges the last spill_fan files into one.  Returns false if that fails: the next spill tries
+ * again. */
+static bool
 merge_tier(wide_batch *b)
 {
 	int from = b->spill.nfiles - spill_fan;
@@ -113,7 +114,7 @@ merge_tier(wide_batch *b)
 	for (int i = from; i < b->spill.nfiles; i++)
 		total += spill_file_bytes(b->spill.files[i].file);
 	if (spill_file_writer_open(b->db, total, &w) != WIDE_OK)
-		return;
+		return false;
 	st = op_merge_files(b, from, b->spill.nfiles, &m);
 	if (st == WIDE_OK)
 		st = write_merged(b->db, &m, w, NULL, &file);
@@ -121,13 +122,14 @@ merge_tier(wide_batch *b)
 		spill_file_writer_abandon(w);
 	op_merge_close(&m);
 	if (st != WIDE_OK)
-		return;
+		return false;
 	for (int i = from; i < b->spill.nfiles; i++)
 		spill_file_unref(b->spill.files[i].file);
 	b->spill.files[from].file = file;
 	b->spill.files[from].to = b->spill.files[b->spill.nfiles - 1].to;
 	b->spill.files[from].tier++;
 	b->spill.nfiles = file != NULL ? from + 1 : from;
+	return true;
 }
 
 static bool
@@ -140,14 +142,8 @@ tier_full(const wide_batch *b)
 static void
 merge_tiers(wide_batch *b)
 {
-	while (tier_full(b))
-	{
-		int n = b->spill.nfiles;
-
-		merge_tier(b);
-		if (b->spill.nfiles == n)
-			break;
-	}
+	while (tier_full(b) && merge_tier(b))
+		;
 }
 
 /* Sorts the list, writes it and frees w. */
