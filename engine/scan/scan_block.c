@@ -301,15 +301,15 @@ grid_row(scan_state *s, uint32_t row, int at, int *ncells, bool *in)
 				continue;
 			if (k->column != NO_COLUMN)
 				TRY(grid_value(sb, k, row));
-			if (k->column != NO_COLUMN && k->there ? !test(s, k, row, k->grid->first + k->i,
-														   k->grid->values.bytes + k->off, k->len)
-												   : !predicate_test(&s->pred, k->test, NULL, 0))
+			if (k->there ? !test(s, k, row, k->grid->first + k->i, k->grid->values.bytes + k->off,
+								 k->len)
+						 : !predicate_test(&s->pred, k->test, NULL, 0))
 			{
 				*in = false;
 				s->stats.rows_rejected++;
 				return WIDE_OK;
 			}
-			*in = *in || (k->column != NO_COLUMN && k->there);
+			*in = *in || k->there;
 		}
 	}
 	for (int i = 0; i < sb->columns.n && left > 0; i++)
@@ -329,29 +329,19 @@ grid_row(scan_state *s, uint32_t row, int at, int *ncells, bool *in)
 	return WIDE_OK;
 }
 
-/* The entries [*from, *to) of a row of a list, and the offset of the first one's value. */
-static inline wide_status
-list_bounds(scan_block *sb, uint32_t row, uint32_t *from, uint32_t *to, uint32_t *off)
-{
-	const block_cursor *b = sb->span.block;
-
-	*from = block_first_entry(b, row);
-	*to = block_first_entry(b, row + 1);
-	if (unlikely(*to > b->entries || *from > *to))
-		return block_malformed(b, "a row's entries");
-	*off = sb->columns.next_off;
-	return sb->columns.next_value == *from ? WIDE_OK : block_string_start(&b->values, *from, off);
-}
-
 /* Goes through a row of a list: either evaluates the predicates (testing) or puts the cells. */
 static wide_status
 list_pass(scan_state *s, uint32_t row, bool testing, wide_cell **c, bool *in)
 {
 	scan_block *sb = &s->block;
 	const block_cursor *b = sb->span.block;
-	uint32_t left = s->row_limit, last = NO_COLUMN, from, to, off;
+	uint32_t left = s->row_limit, last = NO_COLUMN, off = sb->columns.next_off;
+	uint32_t from = block_first_entry(b, row), to = block_first_entry(b, row + 1);
 
-	TRY(list_bounds(sb, row, &from, &to, &off));
+	if (unlikely(to > b->entries || from > to))
+		return block_malformed(b, "a row's entries");
+	if (sb->columns.next_value != from)
+		TRY(block_string_start(&b->values, from, &off));
 	for (uint32_t at = from; at < to; at++)
 	{
 		uint32_t column = block_column_of(b, at), len = block_string_length(&b->values, at);

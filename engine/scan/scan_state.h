@@ -223,7 +223,7 @@ typedef struct scan_block_column
 	uint32_t row;
 	uint32_t i; /* number of the value, or of the next one */
 	uint32_t off, len;
-	bool there;
+	bool there; /* in the row; never, if the block does not have the column */
 } scan_block_column;
 
 typedef struct scan_block_columns
