@@ -172,9 +172,9 @@ same_row(const entry *a, const entry *b)
 }
 
 static int
-compare_refs(uint32_t a, uint32_t b, const memtable_handle *m)
+compare_refs(uint32_t a, uint32_t b, const op_sorted *s)
 {
-	memtable_cursor x = {.m = *m}, y = {.m = *m};
+	memtable_cursor x = {.m = s->m}, y = {.m = s->m};
 
 	memtable_cursor_at(&x, a);
 	memtable_cursor_at(&y, b);
@@ -182,18 +182,18 @@ compare_refs(uint32_t a, uint32_t b, const memtable_handle *m)
 }
 
 static int
-compare_nodes(const void *a, const void *b, void *m)
+compare_nodes(const void *a, const void *b, void *sorted)
 {
-	return compare_refs(*(const uint32_t *) a, *(const uint32_t *) b, m);
+	return compare_refs(*(const uint32_t *) a, *(const uint32_t *) b, sorted);
 }
 
 /* Appends the unit's nodes to s->flat. */
 static wide_status
-flat_append(const memtable_handle *m, op_sorted *s, const op_unit *u)
+flat_append(op_sorted *s, const op_unit *u)
 {
 	memtable_cursor c;
 
-	memtable_cursor_open(&c, m);
+	memtable_cursor_open(&c, &s->m);
 	for (uint32_t i = 0; i < (u->n & ~OP_UNIT_FLAT); i++)
 	{
 		TRY(array_grow((void **) &s->flat, s->nflat, &s->flat_cap, sizeof(*s->flat)));
@@ -210,14 +210,13 @@ flat_append(const memtable_handle *m, op_sorted *s, const op_unit *u)
 
 /* Makes units [u, end), which are of one row, a single unit u of sorted nodes in s->flat. */
 static wide_status
-flatten(const memtable_handle *m, op_sorted *s, op_unit *u, const op_unit *end)
+flatten(op_sorted *s, op_unit *u, const op_unit *end)
 {
 	int first = s->nflat;
 
 	for (const op_unit *v = u; v < end; v++)
-		TRY(flat_append(m, s, v));
-	qsort_r(s->flat + first, (size_t) (s->nflat - first), sizeof(uint32_t), compare_nodes,
-			(void *) m);
+		TRY(flat_append(s, v));
+	qsort_r(s->flat + first, (size_t) (s->nflat - first), sizeof(uint32_t), compare_nodes, s);
 	u->ref = (uint32_t) first;
 	u->n = (uint32_t) (s->nflat - first) | OP_UNIT_FLAT;
 	return WIDE_OK;
@@ -226,19 +225,11 @@ flatten(const memtable_handle *m, op_sorted *s, op_unit *u, const op_unit *end)
 /* Completes the last unit.  If it is out of order it is sorted now, while it is in the processor's
  * cache. */
 static wide_status
-unit_end(const memtable_handle *m, op_sorted *s, bool ordered)
+unit_end(op_sorted *s, bool ordered)
 {
 	op_unit *u = &s->units[s->nunits - 1];
 
-	return ordered ? WIDE_OK : flatten(m, s, u, u + 1);
-}
-
-static wide_status
-unit_begin(op_sorted *s, uint32_t ref)
-{
-	TRY(array_grow((void **) &s->units, s->nunits, &s->units_cap, sizeof(op_unit)));
-	s->units[s->nunits++] = (op_unit) {.ref = ref, .n = 1};
-	return WIDE_OK;
+	return ordered ? WIDE_OK : flatten(s, u, u + 1);
 }
 
 /* What the rows of all units have in common. */
@@ -301,7 +292,7 @@ make_units(op_list *l, const op_undone *u, op_sorted *s, shared *h)
 			continue;
 		}
 		if (open)
-			TRY(unit_end(&l->m, s, ordered));
+			TRY(unit_end(s, ordered));
 		open = !dead;
 		ordered = true;
 		if (dead)
@@ -310,10 +301,11 @@ make_units(op_list *l, const op_undone *u, op_sorted *s, shared *h)
 		if (s->nunits == 0)
 			*h = (shared) {
 				.min_family = c.family, .max_family = c.family, .lcp = c.e.rowlen, .first = c};
-		TRY(unit_begin(s, c.node));
+		TRY(array_grow((void **) &s->units, s->nunits, &s->units_cap, sizeof(op_unit)));
+		s->units[s->nunits++] = (op_unit) {.ref = c.node, .n = 1};
 		note_row(h, &c);
 	}
-	return open ? unit_end(&l->m, s, ordered) : WIDE_OK;
+	return open ? unit_end(s, ordered) : WIDE_OK;
 }
 
 /* Sets the unit's sixteen bytes, which order it by (family, row): the family if there are several,
@@ -373,30 +365,24 @@ radix_sort(op_sorted *s)
 	return WIDE_OK;
 }
 
-typedef struct sort_arg
-{
-	const memtable_handle *m;
-	const op_sorted *s;
-} sort_arg;
-
 /* Orders units of equal prefix.  Units of one row may come in any order. */
 static int
-compare_units(const void *a, const void *b, void *arg)
+compare_units(const void *a, const void *b, void *sorted)
 {
 	const op_unit *x = a, *y = b;
-	const sort_arg *s = arg;
+	const op_sorted *s = sorted;
 
 	if (x->more != y->more)
 		return x->more < y->more ? -1 : 1;
-	return compare_refs(op_list_unit_node(s->s, x), op_list_unit_node(s->s, y), s->m);
+	return compare_refs(op_list_unit_node(s, x), op_list_unit_node(s, y), s);
 }
 
 /* Joins units of the same row among the neighbours [i, k), which have equal sixteen bytes.  The
  * result goes to *out, which rises. */
 static wide_status
-join_rows(const memtable_handle *m, op_sorted *s, int i, int k, int *out)
+join_rows(op_sorted *s, int i, int k, int *out)
 {
-	memtable_cursor a = {.m = *m}, c = {.m = *m};
+	memtable_cursor a = {.m = s->m}, c = {.m = s->m};
 
 	for (int next; i < k; i = next)
 	{
@@ -410,7 +396,7 @@ join_rows(const memtable_handle *m, op_sorted *s, int i, int k, int *out)
 				break;
 		}
 		if (next > i + 1)
-			TRY(flatten(m, s, &s->units[i], &s->units[next]));
+			TRY(flatten(s, &s->units[i], &s->units[next]));
 		s->units[(*out)++] = s->units[i];
 	}
 	return WIDE_OK;
@@ -428,14 +414,13 @@ op_list_sort(op_list *l, const op_undone *undone, op_sorted *s)
 	shared h = {0};
 	bool ascending = true;
 	int out = 0;
-	memtable_handle *m;
 	memtable_cursor c;
 
 	if (l == NULL)
 		return WIDE_OK;
-	m = &l->m;
+	s->m = l->m;
 	TRY(make_units(l, undone, s, &h));
-	memtable_cursor_open(&c, m);
+	memtable_cursor_open(&c, &s->m);
 	for (int i = 0; i < s->nunits; i++)
 	{
 		op_unit *u = &s->units[i];
@@ -454,14 +439,13 @@ op_list_sort(op_list *l, const op_undone *undone, op_sorted *s)
 		for (k = i + 1; k < s->nunits && s->units[k].prefix == s->units[i].prefix; k++)
 			;
 		if (k > i + 1)
-			qsort_r(s->units + i, (size_t) (k - i), sizeof(op_unit), compare_units,
-					&(sort_arg) {m, s});
+			qsort_r(s->units + i, (size_t) (k - i), sizeof(op_unit), compare_units, s);
 	}
 	for (int i = 0, k; i < s->nunits; i = k)
 	{
 		for (k = i + 1; k < s->nunits && same_prefix(&s->units[i], &s->units[k]); k++)
 			;
-		TRY(join_rows(m, s, i, k, &out));
+		TRY(join_rows(s, i, k, &out));
 	}
 	s->nunits = out;
 	return WIDE_OK;

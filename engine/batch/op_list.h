@@ -69,6 +69,7 @@ typedef struct op_unit
 /* The live operations of a list in order.  Zero-filled is empty. */
 typedef struct op_sorted
 {
+	memtable_handle m; /* of the list */
 	op_unit *units;
 	int nunits, units_cap;
 	uint32_t *flat; /* references to nodes */
