@@ -134,7 +134,7 @@ row_forward(scan_state *s)
 			(first == NULL || ukey_compare(e->ukey, e->rowlen, first->ukey, first->rowlen) < 0))
 			first = e;
 	}
-	if (scan_range_ends_before(s, first))
+	if (scan_range_over(s, first))
 		return WIDE_END;
 	TRY(buffer_set(&s->row.key, first->ukey, first->rowlen));
 	return begin_row(s);
@@ -188,21 +188,6 @@ row_reverse(scan_state *s)
 	/* last, so that the call can be repeated after an interruption */
 	TRY(buffer_set(&s->row.bound, s->row.key.data, s->row.key.len));
 	return begin_row(s);
-}
-
-/* Begins the row of a range of one row.  WIDE_END: no leading family has it, or it was read. */
-static wide_status
-point_row(scan_state *s)
-{
-	if (s->ranges.state == RANGE_ENTERED)
-		return WIDE_END;
-	TRY(buffer_set(&s->row.key, s->ranges.cur->lo.data, s->ranges.cur->lo.len));
-	TRY(begin_row(s));
-	for (int i = 0; i < s->nfamilies; i++)
-		if (s->families[i].leads && scan_row_has(s, merge_entry(s->families[i].m)))
-			return WIDE_OK;
-	s->row.phase = ROW_NONE;
-	return WIDE_END;
 }
 
 /* Moves the leading families behind the current row.  Families that follow are moved when they are
@@ -259,10 +244,7 @@ next_row(scan_state *s)
 
 		if (!scan_range_is_open(s))
 			TRY(scan_range_open(s));
-		if (s->ranges.cur->point)
-			st = point_row(s);
-		else
-			st = s->reverse ? row_reverse(s) : row_forward(s);
+		st = s->reverse && !s->ranges.cur->point ? row_reverse(s) : row_forward(s);
 		if (st == WIDE_END)
 			s->ranges.state = RANGE_CLOSED;
 		else if (st != WIDE_OK || s->filter.fn == NULL)

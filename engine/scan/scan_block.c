@@ -652,19 +652,6 @@ span_leave(scan_state *s, scan_family *f)
 	return state == SPAN_SEEKS ? scan_range_follow_filter(s) : WIDE_OK;
 }
 
-/* Returns true if the merge stands behind the open range; for a range of one row, if it does not
- * stand at the row. */
-static bool
-range_over(const scan_state *s, const scan_family *f)
-{
-	const entry *e = merge_entry(f->m);
-	wide_bytes lo = s->ranges.cur->lo;
-
-	if (e != NULL && s->ranges.cur->point)
-		return e->rowlen != lo.len || memcmp(e->ukey, lo.data, lo.len) != 0;
-	return scan_range_ends_before(s, e);
-}
-
 wide_status
 scan_block_next(scan_state *s)
 {
@@ -690,7 +677,7 @@ scan_block_next(scan_state *s)
 			TRY(scan_range_open(s));
 		if (s->reverse && !s->ranges.cur->point)
 			return WIDE_OK;
-		if ((s->ranges.cur->point && s->ranges.state == RANGE_ENTERED) || range_over(s, f))
+		if (scan_range_over(s, merge_entry(f->m)))
 		{
 			s->ranges.state = RANGE_CLOSED;
 			continue;

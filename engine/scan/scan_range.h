@@ -35,13 +35,20 @@ extern wide_status scan_range_follow_filter(scan_state *s);
  * there on). */
 extern bool scan_range_passed(const scan_state *s);
 
-/* Returns true if the entry is behind the open range, or NULL. */
+/*
+ * Returns true if no row is left in the open range: its one row was read, or the entry at which the
+ * merge stands lies behind the range, or is NULL.
+ */
 static inline bool
-scan_range_ends_before(const scan_state *s, const entry *e)
+scan_range_over(const scan_state *s, const entry *e)
 {
-	wide_bytes hi = s->ranges.cur->hi;
+	const scan_range *r = s->ranges.cur;
 
-	return e == NULL || (hi.len > 0 && ukey_compare(e->ukey, e->rowlen, hi.data, hi.len) >= 0);
+	if (e == NULL || (r->point && s->ranges.state == RANGE_ENTERED))
+		return true;
+	if (r->point)
+		return e->rowlen != r->lo.len || memcmp(e->ukey, r->lo.data, e->rowlen) != 0;
+	return r->hi.len > 0 && ukey_compare(e->ukey, e->rowlen, r->hi.data, r->hi.len) >= 0;
 }
 
 #endif /* WIDE_SCAN_RANGE_H */
