@@ -98,7 +98,7 @@ void
 scan_block_free(scan_state *s)
 {
 	free(s->block.columns.list);
-	free(s->block.columns.by_number);
+	buffer_free(&s->block.columns.numbers);
 	free(s->block.ahead.rows);
 	buffer_free(&s->block.key.encoded);
 	buffer_free(&s->block.columns.quals);

@@ -151,15 +151,8 @@ scan_block_columns_find(scan_block *sb)
 				TRY(block_column_open(b, sb->columns.list[i].column, &sb->columns.list[i].grid));
 		return WIDE_OK;
 	}
-	if (sb->columns.by_number_cap < b->columns)
-	{
-		free(sb->columns.by_number);
-		sb->columns.by_number_cap = 0;
-		sb->columns.by_number = malloc(b->columns * sizeof(*sb->columns.by_number));
-		if (sb->columns.by_number == NULL)
-			return status_fail(WIDE_NOMEM, "out of memory for a scan");
-		sb->columns.by_number_cap = b->columns;
-	}
+	TRY(buffer_reserve(&sb->columns.numbers, b->columns * sizeof(*sb->columns.by_number)));
+	sb->columns.by_number = (int *) sb->columns.numbers.data;
 	memset(sb->columns.by_number, 0xff, b->columns * sizeof(*sb->columns.by_number));
 	for (int i = 0; i < sb->columns.n; i++)
 		if (sb->columns.list[i].column != NO_COLUMN)

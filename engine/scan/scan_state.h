@@ -234,8 +234,8 @@ typedef struct scan_block_columns
 	int nwanted;  /* columns that are wanted */
 	buffer quals; /* decoded qualifiers */
 	/* block in the form of a list */
-	int *by_number; /* by column of the block: its place in list; -1: none */
-	uint32_t by_number_cap;
+	int *by_number;				   /* by column of the block: its place in list; -1: none */
+	buffer numbers;				   /* memory of by_number */
 	uint32_t next_value, next_off; /* the entry whose value begins at next_off */
 } scan_block_columns;
 
