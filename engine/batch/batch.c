@@ -142,8 +142,7 @@ wide_batch_free(wide_batch *b)
 		return;
 	if (b->phase != BATCH_FINISHED)
 		batch_unprepare(b);
-	if (b->delta != NULL)
-		catalog_delta_free(b->delta);
+	catalog_delta_free(b->delta);
 	spill_cancel(b);
 	op_list_retire(b->ops.list);
 	for (int i = 0; i < b->spill.nfiles; i++)

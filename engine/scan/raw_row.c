@@ -60,8 +60,7 @@ wide_raw_row(wide_db *db, wide_family_id family, wide_bytes row, wide_raw_fn fn,
 	}
 	st = WIDE_OK;
 done:
-	if (m != NULL)
-		merge_free(m);
+	merge_free(m);
 	pin_drop(db, &pin);
 	buffer_free(&key);
 	buffer_free(&qual);

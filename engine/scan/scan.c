@@ -398,7 +398,8 @@ wide_scan_open(wide_db *db, const wide_snapshot *snap, const wide_scan_spec *spe
 	TRY_GOTO(scan_open_families(s, spec));
 	TRY_GOTO(scan_range_set(s, spec->ranges, spec->nranges));
 	TRY_GOTO(scan_sources_make(s));
-	scan_block_init(s);
+	s->block.possible = s->nfamilies == 1 && s->families[0].leads && !scan_block_off;
+	s->block.ahead.limit = 1;
 	*out = &s->door;
 	return WIDE_OK;
 done:

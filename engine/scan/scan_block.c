@@ -54,13 +54,6 @@
 #define KEY_ROOM 512 /* bytes taken from the arena for keys at a time */
 
 void
-scan_block_init(scan_state *s)
-{
-	s->block.possible = s->nfamilies == 1 && s->families[0].leads && !scan_block_off;
-	s->block.ahead.limit = 1;
-}
-
-void
 scan_block_count(scan_state *s)
 {
 	scan_block *sb = &s->block;

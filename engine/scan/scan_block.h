@@ -9,8 +9,6 @@
 /* All rows are read entry by entry instead, with the same result. */
 TUNABLE(bool, scan_block_off, false);
 
-/* Requires: the families of the scan are open. */
-extern void scan_block_init(scan_state *s);
 extern void scan_block_free(scan_state *s);
 
 /*
