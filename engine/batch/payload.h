@@ -30,6 +30,7 @@ extern wide_status payload_begin(buffer *b, wide_bytes catalog, const file_meta 
 /*
  * Appends the cells of the batch and sets b->prepared.need, .cells, .automatic, the rows
  * of b->external and room for the longest ukey in b->row.  sorted: the order of its list.
+ * Requires: no spill files; the bytes of the cell before have to stay valid.
  * Returns: WIDE_FULL if the cells need more than max bytes of memtable; WIDE_NOMEM;
  * WIDE_INTERRUPTED.  Then nothing is appended and prepared.need is 0.
  */
