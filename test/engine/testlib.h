@@ -66,19 +66,6 @@ text(const char *s)
 	return bytes(s, strlen(s));
 }
 
-/* Returns true if the snapshot sees a batch with that sequence number. */
-static inline bool
-snapshot_sees(const wide_snapshot *s, uint64_t lsn)
-{
-	int n;
-	const seq_range *excluded = snapshot_excluded(s, &n);
-
-	for (int i = 0; i < n; i++)
-		if (lsn >= excluded[i].first && lsn <= excluded[i].last)
-			return false;
-	return lsn <= wide_snapshot_lsn(s);
-}
-
 /* A snapshot of what is published now; running: see wide_snapshot_take_at. */
 static inline wide_status
 snapshot_take(wide_db *db, bool (*running)(void *ctx, uint64_t xid), void *ctx, wide_snapshot **out)
