@@ -219,6 +219,10 @@ SELECT c, push_same('bytes', c) FROM unnest(ARRAY[
 SELECT (SELECT array_agg((k, d)) FROM (SELECT k, d FROM bytes_w ORDER BY k DESC, d DESC) x)
      = (SELECT array_agg((k, d) ORDER BY k DESC, d DESC) FROM bytes_h) AS same_order;
 
+-- an equality and a bound on one part are no range
+CREATE FOREIGN TABLE flag_w (b bool, v int) SERVER widetable;
+EXPLAIN (COSTS OFF) SELECT * FROM flag_w WHERE b AND b >= false;
+
 CREATE FOREIGN TABLE many_w (n numeric, f float8, b bool, s int2 OPTIONS (encoding 'unsigned1'), v int) SERVER widetable OPTIONS (key 'n desc, f, b, s');
 CREATE TABLE many_h (n numeric, f float8, b bool, s int2, v int);
 INSERT INTO many_h SELECT n, f, b, s, 1 FROM unnest('{-1.5,0,1,1.10,100,NaN}'::numeric[]) n, unnest('{-1,0,2.5,Infinity,NaN}'::float8[]) f,
@@ -527,5 +531,5 @@ SELECT push_random('salt', '{a,b}', ARRAY[$$'x'$$, $$'xy'$$, $$'y'$$, '1', '5', 
 DROP FUNCTION push_random, push_same, push_cells, push_scanned, push_plan;
 DROP TABLE part_p;
 DROP VIEW cgap_w;
-DROP FOREIGN TABLE push_w, comp_w, page_w, bytes_w, many_w, odd_w, nul_w, hex_w, rev_w, salt_w, gap_w, fuzzy_w, cgap, local_w, actions_w, words_w;
+DROP FOREIGN TABLE push_w, comp_w, page_w, bytes_w, many_w, odd_w, nul_w, hex_w, rev_w, salt_w, gap_w, fuzzy_w, flag_w, cgap, local_w, actions_w, words_w;
 DROP TABLE push_h, comp_h, page_h, bytes_h, many_h, odd_h, hex_h, rev_h, salt_h, gap_h, cgap_h, local_h;

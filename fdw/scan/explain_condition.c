@@ -206,8 +206,8 @@ show_prefix(WtShown *s, const WtTest *test, End *lo, End *hi)
 	struct varlena *v;
 	StringInfoData prefix, end;
 
-	if (c->constisnull || test->kind == WT_COND_REGEX || wt_part_is_descending(s->t, test->part) ||
-		c->consttype == BYTEAOID)
+	if ((test->kind != WT_COND_LIKE && test->kind != WT_COND_STARTS) || c->constisnull ||
+		wt_part_is_descending(s->t, test->part) || c->consttype == BYTEAOID)
 		return false;
 	v = PG_DETOAST_DATUM_PACKED(c->constvalue);
 	initStringInfo(&prefix);
