@@ -223,6 +223,14 @@ SELECT (SELECT array_agg((k, d)) FROM (SELECT k, d FROM bytes_w ORDER BY k DESC,
 CREATE FOREIGN TABLE flag_w (b bool, v int) SERVER widetable;
 EXPLAIN (COSTS OFF) SELECT * FROM flag_w WHERE b AND b >= false;
 
+-- a point at the edge of an interval, where nothing marks the end of the key
+CREATE FOREIGN TABLE raw_w (k bytea, v int) SERVER widetable;
+CREATE TABLE raw_h (k bytea, v int);
+INSERT INTO raw_h SELECT k, 1 FROM unnest('{"\\x61","\\x6100"}'::bytea[]) k UNION ALL SELECT '\x6100'::bytea || set_byte('\x00', 0, n), 2 FROM generate_series(0, 255) n;
+INSERT INTO raw_w SELECT * FROM raw_h;
+SELECT c, push_same('raw', c) FROM unnest(ARRAY[
+    $$k > '\x61' AND k = '\x6100'$$, $$k <> '\x61' AND k = '\x6100'$$, $$k > '\x61' AND k IN ('\x61', '\x6100', '\x610001')$$, $$k > '\x61' AND k <= '\x6100'$$]) c;
+
 CREATE FOREIGN TABLE many_w (n numeric, f float8, b bool, s int2 OPTIONS (encoding 'unsigned1'), v int) SERVER widetable OPTIONS (key 'n desc, f, b, s');
 CREATE TABLE many_h (n numeric, f float8, b bool, s int2, v int);
 INSERT INTO many_h SELECT n, f, b, s, 1 FROM unnest('{-1.5,0,1,1.10,100,NaN}'::numeric[]) n, unnest('{-1,0,2.5,Infinity,NaN}'::float8[]) f,
@@ -531,5 +539,5 @@ SELECT push_random('salt', '{a,b}', ARRAY[$$'x'$$, $$'xy'$$, $$'y'$$, '1', '5', 
 DROP FUNCTION push_random, push_same, push_cells, push_scanned, push_plan;
 DROP TABLE part_p;
 DROP VIEW cgap_w;
-DROP FOREIGN TABLE push_w, comp_w, page_w, bytes_w, many_w, odd_w, nul_w, hex_w, rev_w, salt_w, gap_w, fuzzy_w, flag_w, cgap, local_w, actions_w, words_w;
-DROP TABLE push_h, comp_h, page_h, bytes_h, many_h, odd_h, hex_h, rev_h, salt_h, gap_h, cgap_h, local_h;
+DROP FOREIGN TABLE push_w, comp_w, page_w, bytes_w, many_w, odd_w, nul_w, hex_w, rev_w, salt_w, gap_w, fuzzy_w, flag_w, raw_w, cgap, local_w, actions_w, words_w;
+DROP TABLE push_h, comp_h, page_h, bytes_h, many_h, odd_h, hex_h, rev_h, salt_h, gap_h, cgap_h, local_h, raw_h;

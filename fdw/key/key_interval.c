@@ -370,12 +370,13 @@ wt_key_interval_intersect(WtIntervals a, WtIntervals b)
 		{
 			WtInterval *r = &out.iv[out.n++];
 
-			r->lo = lo->lo;
-			r->hi = hi->hi;
-			r->inf = hi->inf;
-			/* a point stays one if it is left as a whole */
-			r->point = (x->point && wt_bytes_cmp(x->lo, r->lo) == 0 && hi_cmp(x, r) == 0) ||
-					   (y->point && wt_bytes_cmp(y->lo, r->lo) == 0 && hi_cmp(y, r) == 0);
+			*r = (WtInterval) {.lo = lo->lo, .hi = hi->hi, .inf = hi->inf};
+			/* a point stays one if it is left as a whole; with its own bytes, because a zero byte
+			 * follows these */
+			if (x->point && wt_bytes_cmp(x->lo, r->lo) == 0 && hi_cmp(x, r) == 0)
+				*r = *x;
+			else if (y->point && wt_bytes_cmp(y->lo, r->lo) == 0 && hi_cmp(y, r) == 0)
+				*r = *y;
 		}
 		if (hi == x)
 			i++;
