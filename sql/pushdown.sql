@@ -231,6 +231,14 @@ INSERT INTO raw_w SELECT * FROM raw_h;
 SELECT c, push_same('raw', c) FROM unnest(ARRAY[
     $$k > '\x61' AND k = '\x6100'$$, $$k <> '\x61' AND k = '\x6100'$$, $$k > '\x61' AND k IN ('\x61', '\x6100', '\x610001')$$, $$k > '\x61' AND k <= '\x6100'$$]) c;
 
+-- points in time that the key cannot hold
+CREATE FOREIGN TABLE edge_w (k timestamptz, v int) SERVER widetable;
+CREATE TABLE edge_h (k timestamptz, v int);
+INSERT INTO edge_h SELECT k, 1 FROM unnest('{-infinity,4713-01-01 BC,2024-01-01,294246-12-31,infinity}'::timestamptz[]) k;
+INSERT INTO edge_w SELECT * FROM edge_h;
+SELECT v, c, push_same('edge', format('k %s %s', c, v)) FROM unnest(ARRAY[$$'5874897-12-31'::date$$, $$'294276-12-31'::timestamptz$$, $$'infinity'::date$$]) v,
+    unnest('{<,<=,=,<>,>=,>}'::text[]) c;
+
 CREATE FOREIGN TABLE many_w (n numeric, f float8, b bool, s int2 OPTIONS (encoding 'unsigned1'), v int) SERVER widetable OPTIONS (key 'n desc, f, b, s');
 CREATE TABLE many_h (n numeric, f float8, b bool, s int2, v int);
 INSERT INTO many_h SELECT n, f, b, s, 1 FROM unnest('{-1.5,0,1,1.10,100,NaN}'::numeric[]) n, unnest('{-1,0,2.5,Infinity,NaN}'::float8[]) f,
@@ -539,5 +547,5 @@ SELECT push_random('salt', '{a,b}', ARRAY[$$'x'$$, $$'xy'$$, $$'y'$$, '1', '5', 
 DROP FUNCTION push_random, push_same, push_cells, push_scanned, push_plan;
 DROP TABLE part_p;
 DROP VIEW cgap_w;
-DROP FOREIGN TABLE push_w, comp_w, page_w, bytes_w, many_w, odd_w, nul_w, hex_w, rev_w, salt_w, gap_w, fuzzy_w, flag_w, raw_w, cgap, local_w, actions_w, words_w;
-DROP TABLE push_h, comp_h, page_h, bytes_h, many_h, odd_h, hex_h, rev_h, salt_h, gap_h, cgap_h, local_h, raw_h;
+DROP FOREIGN TABLE push_w, comp_w, page_w, bytes_w, many_w, odd_w, nul_w, hex_w, rev_w, salt_w, gap_w, fuzzy_w, flag_w, raw_w, edge_w, cgap, local_w, actions_w, words_w;
+DROP TABLE push_h, comp_h, page_h, bytes_h, many_h, odd_h, hex_h, rev_h, salt_h, gap_h, cgap_h, local_h, raw_h, edge_h;

@@ -15,7 +15,6 @@
 #include "fdw/key/cell_version.h"
 
 #include "catalog/pg_type.h"
-#include "utils/date.h"
 #include "utils/timestamp.h"
 
 #include "fdw/key/key_test.h"
@@ -24,43 +23,6 @@
 #include "fdw/store/clock.h"
 #include "fdw/table/type_kind.h"
 #include "fdw/table/types.h"
-
-/* Returns false if the values are not known yet; else all that are not null, those of an array
- * one by one. */
-static bool
-test_values(const WtTest *test, const WtArg *args, WtArg **out, int *n)
-{
-	const WtArg *arg = &args[test->first];
-	Datum *values;
-	bool *nulls;
-	int count;
-
-	*n = 0;
-	for (int i = 0; i < test->n; i++)
-		if (!arg[i].known)
-			return false;
-	if (test->kind != WT_COND_ANY)
-	{
-		*out = palloc(sizeof(WtArg) * Max(1, test->n));
-		for (int i = 0; i < test->n; i++)
-			if (!arg[i].isnull)
-				(*out)[(*n)++] = arg[i];
-		return true;
-	}
-	*out = NULL;
-	if (arg->isnull)
-		return true;
-	count = wt_key_value_elements(arg, &values, &nulls);
-	*out = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(WtArg) * (Size) Max(1, count));
-	for (int i = 0; i < count; i++)
-	{
-		if (nulls[i])
-			continue;
-		(*out)[*n] = *arg;
-		(*out)[(*n)++].value = values[i];
-	}
-	return true;
-}
 
 int
 wt_cell_version_limit(const WtTest *tests, int ntests, const WtArg *args, int part)
@@ -75,7 +37,7 @@ wt_cell_version_limit(const WtTest *tests, int ntests, const WtArg *args, int pa
 		int n;
 
 		if (test->part != part || test->kind == WT_COND_GT || test->kind == WT_COND_GE ||
-			!test_values(test, args, &values, &n))
+			!wt_key_value_list(test, args, &values, &n))
 			continue;
 		for (int k = 0; k < n; k++)
 		{
@@ -93,44 +55,30 @@ wt_cell_version_limit(const WtTest *tests, int ntests, const WtArg *args, int pa
 
 /*
  * Finds the engine's timestamps that are shown as the value: *lo to *hi.  *exact: there is
- * only one, and smaller values have smaller timestamps.  Returns false if they are not known.
+ * only one, and smaller values have smaller timestamps.
  */
-static bool
+static void
 timestamps_of(const WtColumn *c, const WtArg *arg, int64 *lo, int64 *hi, bool *exact)
 {
-	TimestampTz v;
-	int overflow = 0;
+	Datum value = arg->value;
+	WtValueFate fate = wt_key_value_adapt(c, arg->type, &value);
+	int64 v = DatumGetInt64(value);
 
-	*exact = true;
-	if (c->typid == INT8OID)
-	{
-		*lo = *hi = wt_integer_value(arg->type, arg->value);
-		return true;
-	}
-	if (arg->type == DATEOID)
-		v = date2timestamptz_opt_overflow(DatumGetDateADT(arg->value), &overflow);
-	else if (arg->type == TIMESTAMPOID)
-		v = timestamp2timestamptz_opt_overflow(DatumGetTimestamp(arg->value), &overflow);
-	else
-		v = DatumGetTimestampTz(arg->value);
-	if (overflow != 0)
-		return false;
-	if (TIMESTAMP_IS_NOBEGIN(v))
+	*exact = false;
+	if (c->typid != INT8OID && TIMESTAMP_IS_NOBEGIN(v))
 	{
 		/* timestamps before those of PostgreSQL are shown as this */
 		*lo = PG_INT64_MIN;
 		*hi = MIN_TIMESTAMP + WT_EPOCH_DIFF;
-		*exact = false;
 	}
-	else if (v > PG_INT64_MAX - WT_EPOCH_DIFF)
-	{
-		/* infinity, or above all timestamps of cells */
+	else if (c->typid != INT8OID && (fate == WT_VALUE_BEHIND || TIMESTAMP_IS_NOEND(v)))
+		/* above all timestamps of cells */
 		*lo = *hi = PG_INT64_MAX;
-		*exact = false;
-	}
 	else
-		*lo = *hi = v + WT_EPOCH_DIFF;
-	return true;
+	{
+		*lo = *hi = c->typid == INT8OID ? v : v + WT_EPOCH_DIFF;
+		*exact = true;
+	}
 }
 
 /* Finds the timestamps that pass one test: *a to *b.  Returns false if all may pass. */
@@ -143,14 +91,13 @@ test_interval(WtTable *t, const WtTest *test, const WtArg *args, int64 *a, int64
 	int64 least = PG_INT64_MAX, most = PG_INT64_MIN;
 	bool exact = true;
 
-	if (!test_values(test, args, &values, &n))
+	if (!wt_key_value_list(test, args, &values, &n))
 		return false;
 	for (int i = 0; i < n; i++)
 	{
 		int64 lo, hi;
 
-		if (!timestamps_of(c, &values[i], &lo, &hi, &exact))
-			return false;
+		timestamps_of(c, &values[i], &lo, &hi, &exact);
 		least = Min(least, lo);
 		most = Max(most, hi);
 	}

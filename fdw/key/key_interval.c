@@ -57,7 +57,7 @@ arg_shown_as_hex(WtTable *t, int part, const WtArg *arg)
 {
 	struct varlena *v;
 
-	if (part < t->nkeys || arg->isnull)
+	if (part < t->nkeys)
 		return false;
 	v = PG_DETOAST_DATUM_PACKED(arg->value);
 	return shown_as_hex(t, part, VARDATA_ANY(v), VARSIZE_ANY_EXHDR(v));
@@ -129,7 +129,7 @@ order_bound(WtTable *t, const WtTest *test, const WtArg *args, bool less, String
 	{
 		int part = test->part + i;
 		WtArg arg = args[test->first + i];
-		WtValueFate fate = WT_VALUE_UNKNOWN;
+		WtValueFate fate = WT_VALUE_NONE;
 
 		if (arg.known && arg.isnull)
 		{
@@ -140,7 +140,7 @@ order_bound(WtTable *t, const WtTest *test, const WtArg *args, bool less, String
 		if (arg.known &&
 			(part >= t->nkeys || wt_key_value_move_local_bound(wt_key_column(t, part), less, &arg)))
 			fate = wt_key_value_encode(t, part, &arg, s);
-		if (fate == WT_VALUE_UNKNOWN || fate == WT_VALUE_NONE)
+		if (fate == WT_VALUE_NONE)
 		{
 			*inclusive = true;
 			return i == 0 ? BOUND_NONE : BOUND_AT;
@@ -215,18 +215,6 @@ cmp_sort_point(const SortPoint *a, const SortPoint *b)
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-/* Adds a value to the list, unless no key has it. */
-static void
-add_point(WtTable *t, int part, const WtArg *arg, StringInfo scratch, WtInterval *list, int *n)
-{
-	if (arg->isnull)
-		return;
-	resetStringInfo(scratch);
-	if (wt_key_value_encode(t, part, arg, scratch) != WT_VALUE_OK)
-		return;
-	wt_key_value_point(wt_bytes_of(scratch), wt_key_value_is_raw(t, part), &list[(*n)++]);
-}
-
 /* Sorts points and removes duplicates.  Returns the list, or another one in its place. */
 static WtInterval *
 sort_points(WtInterval *list, int *n)
@@ -264,48 +252,27 @@ sort_points(WtInterval *list, int *n)
 static bool
 point_intervals(WtTable *t, const WtTest *test, const WtArg *args, WtInterval **out, int *n)
 {
-	const WtArg *arg = &args[test->first];
+	WtArg *values;
 	WtInterval *list;
 	StringInfoData scratch;
+	int count;
 
 	*n = 0;
-	for (int i = 0; i < test->n; i++)
-		if (!arg[i].known)
-			return false;
+	if (!wt_key_value_list(test, args, &values, &count))
+		return false;
 	initStringInfo(&scratch);
-	if (test->kind == WT_COND_ANY)
+	list = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(WtInterval) * Max(1, (Size) count));
+	for (int i = 0; i < count; i++)
 	{
-		WtArg element = *arg;
-		Datum *values;
-		bool *nulls;
-		int count;
-
-		if (arg->isnull)
-			return true;
-		count = wt_key_value_elements(arg, &values, &nulls);
-		list = MemoryContextAllocHuge(CurrentMemoryContext,
-									  sizeof(WtInterval) * Max(1, (Size) count));
-		for (int i = 0; i < count; i++)
-		{
-			CHECK_FOR_INTERRUPTS();
-			element.value = values[i];
-			element.isnull = nulls[i];
-			if (arg_shown_as_hex(t, test->part, &element))
-				return false;
-			add_point(t, test->part, &element, &scratch, list, n);
-		}
-		pfree(values);
-		pfree(nulls);
+		CHECK_FOR_INTERRUPTS();
+		if (arg_shown_as_hex(t, test->part, &values[i]))
+			return false;
+		resetStringInfo(&scratch);
+		if (wt_key_value_encode(t, test->part, &values[i], &scratch) == WT_VALUE_OK)
+			wt_key_value_point(wt_bytes_of(&scratch), wt_key_value_is_raw(t, test->part),
+							   &list[(*n)++]);
 	}
-	else
-	{
-		for (int i = 0; i < test->n; i++)
-			if (arg_shown_as_hex(t, test->part, &arg[i]))
-				return false;
-		list = palloc(sizeof(WtInterval) * test->n);
-		for (int i = 0; i < test->n; i++)
-			add_point(t, test->part, &arg[i], &scratch, list, n);
-	}
+	pfree(values);
 	pfree(scratch.data);
 	*out = sort_points(list, n);
 	return true;

@@ -25,6 +25,7 @@
 #include "fdw/key/part.h"
 #include "fdw/store/clock.h"
 #include "fdw/store/compat.h"
+#include "fdw/table/encoding.h"
 #include "fdw/table/rowkey.h"
 #include "fdw/table/type_kind.h"
 #include "fdw/table/types.h"
@@ -36,21 +37,17 @@ static WtValueFate
 adapt_integer(const WtColumn *c, Oid type, Datum *value)
 {
 	int64 x = wt_integer_value(type, *value);
-	int64 lo = PG_INT64_MIN, hi = PG_INT64_MAX;
+	int bits = 8 * wt_encoding_binary_width(c->typid);
+	int64 hi = PG_INT64_MAX >> (64 - bits);
+	int64 lo = -hi - 1;
 
-	if (c->typid == INT2OID)
-		lo = PG_INT16_MIN, hi = PG_INT16_MAX;
-	else if (c->typid == INT4OID)
-		lo = PG_INT32_MIN, hi = PG_INT32_MAX;
 	if (c->enc >= WT_ENC_UNSIGNED1 && c->enc <= WT_ENC_UNSIGNED8)
 	{
+		int width = wt_encoding_length(c->typid, c->enc);
+
 		lo = 0;
-		if (c->enc == WT_ENC_UNSIGNED1)
-			hi = 0xFF;
-		else if (c->enc == WT_ENC_UNSIGNED2)
-			hi = Min(hi, 0xFFFF);
-		else if (c->enc == WT_ENC_UNSIGNED4)
-			hi = Min(hi, (int64) 0xFFFFFFFF);
+		if (width < 8)
+			hi = Min(hi, (INT64CONST(1) << (8 * width)) - 1);
 	}
 	if (x < lo)
 		return WT_VALUE_BELOW;
@@ -60,30 +57,29 @@ adapt_integer(const WtColumn *c, Oid type, Datum *value)
 	return WT_VALUE_OK;
 }
 
+/* Dates and local times become points in time; beyond the type's range, next to infinity. */
 static WtValueFate
 adapt_time(const WtColumn *c, Oid type, Datum *value)
 {
 	int overflow = 0;
+	Timestamp ts;
 
 	if (type == c->typid)
-		;
-	else if (c->typid == TIMESTAMPTZOID)
-		*value = TimestampTzGetDatum(
-			type == DATEOID
-				? date2timestamptz_opt_overflow(DatumGetDateADT(*value), &overflow)
-				: timestamp2timestamptz_opt_overflow(DatumGetTimestamp(*value), &overflow));
+		ts = DatumGetTimestamp(*value);
+	else if (c->typid == TIMESTAMPOID)
+		ts = date2timestamp_opt_overflow(DatumGetDateADT(*value), &overflow);
+	else if (type == DATEOID)
+		ts = date2timestamptz_opt_overflow(DatumGetDateADT(*value), &overflow);
 	else
-		*value = TimestampGetDatum(date2timestamp_opt_overflow(DatumGetDateADT(*value), &overflow));
-	if (overflow != 0)
-		return WT_VALUE_UNKNOWN;
-	/* the last years of the type do not fit into microseconds since 1970 */
-	if (DatumGetTimestampTz(*value) > LAST_TIMESTAMP &&
-		!TIMESTAMP_NOT_FINITE(DatumGetTimestampTz(*value)))
+		ts = timestamp2timestamptz_opt_overflow(DatumGetTimestamp(*value), &overflow);
+	if (overflow == 0 && (TIMESTAMP_NOT_FINITE(ts) || ts <= LAST_TIMESTAMP))
 	{
-		*value = TimestampTzGetDatum(LAST_TIMESTAMP);
-		return WT_VALUE_BEHIND;
+		*value = TimestampGetDatum(ts);
+		return WT_VALUE_OK;
 	}
-	return WT_VALUE_OK;
+	/* the last years of the type do not fit into microseconds since 1970 */
+	*value = TimestampGetDatum(overflow < 0 ? DT_NOBEGIN : LAST_TIMESTAMP);
+	return WT_VALUE_BEHIND;
 }
 
 /* A float8 without an equal float4 is right behind the next lower float4. */
@@ -138,9 +134,8 @@ adapt_name(const WtColumn *c, Oid type, Datum *value)
 	return fate;
 }
 
-/* Converts a value to the type of the part. */
-static WtValueFate
-adapt_value(const WtColumn *c, Oid type, Datum *value)
+WtValueFate
+wt_key_value_adapt(const WtColumn *c, Oid type, Datum *value)
 {
 	if (wt_is_integer(c->typid))
 		return adapt_integer(c, type, value);
@@ -190,7 +185,7 @@ wt_key_value_encode(WtTable *t, int part, const WtArg *arg, StringInfo out)
 {
 	Datum value = arg->value;
 	WtColumn *c = wt_part_column(t, part);
-	WtValueFate fate = adapt_value(c, arg->type, &value);
+	WtValueFate fate = wt_key_value_adapt(c, arg->type, &value);
 
 	if (fate != WT_VALUE_OK && fate != WT_VALUE_BEHIND)
 		return fate;
@@ -266,17 +261,47 @@ wt_key_value_point(wide_bytes b, bool raw, WtInterval *out)
 }
 
 int
-wt_key_value_elements(const WtArg *arg, Datum **values, bool **nulls)
+wt_key_value_elements(Datum array, Datum **values, bool **nulls)
 {
-	ArrayType *array = DatumGetArrayTypeP(arg->value);
+	ArrayType *a = DatumGetArrayTypeP(array);
 	int16 len;
 	bool byval;
 	char align;
 	int n;
 
-	get_typlenbyvalalign(ARR_ELEMTYPE(array), &len, &byval, &align);
-	deconstruct_array(array, ARR_ELEMTYPE(array), len, byval, align, values, nulls, &n);
+	get_typlenbyvalalign(ARR_ELEMTYPE(a), &len, &byval, &align);
+	deconstruct_array(a, ARR_ELEMTYPE(a), len, byval, align, values, nulls, &n);
 	return n;
+}
+
+bool
+wt_key_value_list(const WtTest *test, const WtArg *args, WtArg **out, int *n)
+{
+	const WtArg *arg = &args[test->first];
+	Datum *values = NULL;
+	bool *nulls = NULL;
+	int count = test->n;
+
+	*n = 0;
+	for (int i = 0; i < test->n; i++)
+		if (!arg[i].known)
+			return false;
+	if (test->kind == WT_COND_ANY)
+		count = arg->isnull ? 0 : wt_key_value_elements(arg->value, &values, &nulls);
+	*out = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(WtArg) * (Size) Max(1, count));
+	for (int i = 0; i < count; i++)
+	{
+		WtArg one = values == NULL ? arg[i] : (WtArg) {arg->type, true, nulls[i], values[i]};
+
+		if (!one.isnull)
+			(*out)[(*n)++] = one;
+	}
+	if (values != NULL)
+	{
+		pfree(values);
+		pfree(nulls);
+	}
+	return true;
 }
 
 bool

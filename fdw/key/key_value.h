@@ -11,15 +11,14 @@
 #include "fdw/key/key_test.h"
 #include "fdw/table/types.h"
 
-/* What a value is for the part's encoding */
+/* Where a value lies among those that a column, with its encoding, can hold */
 typedef enum WtValueFate
 {
-	WT_VALUE_OK,
-	WT_VALUE_BELOW,	 /* less than all values of the part */
+	WT_VALUE_OK,	 /* it is one of them */
+	WT_VALUE_BELOW,	 /* less than all of them */
 	WT_VALUE_ABOVE,	 /* greater than all */
-	WT_VALUE_BEHIND, /* no key has it; in order it is right behind the value encoded */
-	WT_VALUE_NONE,	 /* no key has it; its place in the order is not known */
-	WT_VALUE_UNKNOWN /* nothing is known */
+	WT_VALUE_BEHIND, /* right behind the value that it was changed to */
+	WT_VALUE_NONE	 /* it is none of them; its place in the order is not known */
 } WtValueFate;
 
 /* An interval of byte strings: lo <= x < hi */
@@ -46,13 +45,20 @@ extern bool wt_key_value_like_prefix(const char *pattern, int len, StringInfo ou
  */
 extern bool wt_key_value_move_local_bound(const WtColumn *c, bool less, WtArg *arg);
 
+/* Changes *value of the given type into a value of the column's type if it is WT_VALUE_OK or
+ * WT_VALUE_BEHIND; otherwise *value is undefined. */
+extern WtValueFate wt_key_value_adapt(const WtColumn *c, Oid type, Datum *value);
+
 /* Appends the bytes of a value as they are in the key: of the value if WT_VALUE_OK, of the one
  * before it if WT_VALUE_BEHIND, else nothing.  Requires: the value is known and not null. */
 extern WtValueFate wt_key_value_encode(WtTable *t, int part, const WtArg *arg, StringInfo out);
 
-/* Returns the number of elements of an array argument, and the elements in palloc'd arrays.
- * Requires: the value is known and not null. */
-extern int wt_key_value_elements(const WtArg *arg, Datum **values, bool **nulls);
+/* Returns the number of elements of an array, and the elements in palloc'd arrays. */
+extern int wt_key_value_elements(Datum array, Datum **values, bool **nulls);
+
+/* Sets *out to the *n values of a test that are not null, those of an array one by one; palloc'd.
+ * Returns false if they are not known yet. */
+extern bool wt_key_value_list(const WtTest *test, const WtArg *args, WtArg **out, int *n);
 
 /* Returns true if nothing marks the end of the part's bytes: the key ends there. */
 extern bool wt_key_value_is_raw(WtTable *t, int part);

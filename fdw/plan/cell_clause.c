@@ -223,7 +223,7 @@ is_deterministic(Oid collation)
 	return OidIsValid(collation) && get_collation_isdeterministic(collation);
 }
 
-/* Returns true if adapt() in cell_predicate.c can place values of type right in the column. */
+/* Returns true if wt_key_value_adapt can place values of type right in the column. */
 static bool
 type_allowed(const WtColumn *c, Oid left, Oid right)
 {

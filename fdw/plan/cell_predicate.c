@@ -15,7 +15,7 @@
  *	- The collation that counts is the operator's.  Equality of text is equality of bytes under
  *	  every deterministic collation; order is order of bytes only under C.
  *	- A value that the column cannot hold lies between two values that it can, or outside all of
- *	  them, and the operator changes accordingly (Place).
+ *	  them, and the operator changes accordingly (WtValueFate).
  *	- An entry of a map, m->>'q', is the cell that the map shows there.  Its value is text, or \x
  *	  and digits if the bytes are no text, so the order is not that of bytes.
  *	- A cell whose width is not its column's makes the row unsure, and the scan raises the error
@@ -36,9 +36,6 @@
 #include "nodes/pathnodes.h"
 #include "optimizer/optimizer.h"
 #include "port/pg_bswap.h"
-#include "utils/array.h"
-#include "utils/date.h"
-#include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
 #include "fdw/ddl/engine_table.h"
@@ -54,7 +51,6 @@
 #include "fdw/store/store.h"
 #include "fdw/table/bytes_text.h"
 #include "fdw/table/encode.h"
-#include "fdw/table/encoding.h"
 #include "fdw/table/types.h"
 
 /*
@@ -62,114 +58,6 @@
  * the family's bytes to read.
  */
 #define WORTH_AN_ENTRY 0.5
-
-/* The latest finite timestamp that encode.c can encode. */
-#define LAST_TIMESTAMP (PG_INT64_MAX - 1 - WT_EPOCH_DIFF)
-
-/* Where a value lies among those that the column can hold. */
-typedef enum Place
-{
-	PLACE_AT,	  /* it is one of them */
-	PLACE_BEHIND, /* immediately after the value that adapt() sets */
-	PLACE_BEFORE, /* immediately before that value */
-	PLACE_BELOW,  /* below all */
-	PLACE_ABOVE	  /* above all */
-} Place;
-
-static Place
-adapt_integer(const WtColumn *c, Oid type, Datum *value)
-{
-	int64 x = type == INT2OID	? DatumGetInt16(*value)
-			  : type == INT4OID ? DatumGetInt32(*value)
-								: DatumGetInt64(*value);
-	int64 lo = c->typid == INT2OID	 ? PG_INT16_MIN
-			   : c->typid == INT4OID ? PG_INT32_MIN
-									 : PG_INT64_MIN;
-	int64 hi = c->typid == INT2OID	 ? PG_INT16_MAX
-			   : c->typid == INT4OID ? PG_INT32_MAX
-									 : PG_INT64_MAX;
-
-	if (c->enc >= WT_ENC_UNSIGNED1 && c->enc <= WT_ENC_UNSIGNED8)
-	{
-		int width = wt_encoding_length(c->typid, c->enc);
-
-		lo = 0;
-		if (width < 8)
-			hi = Min(hi, (INT64CONST(1) << (8 * width)) - 1);
-	}
-	if (x < lo)
-		return PLACE_BELOW;
-	if (x > hi)
-		return PLACE_ABOVE;
-	*value = c->typid == INT2OID   ? Int16GetDatum((int16) x)
-			 : c->typid == INT4OID ? Int32GetDatum((int32) x)
-								   : Int64GetDatum(x);
-	return PLACE_AT;
-}
-
-static Place
-adapt_float(const WtColumn *c, Oid type, Datum *value)
-{
-	double d;
-	float f;
-
-	if (type == c->typid)
-		return PLACE_AT;
-	if (c->typid == FLOAT8OID)
-	{
-		*value = Float8GetDatum((double) DatumGetFloat4(*value));
-		return PLACE_AT;
-	}
-	d = DatumGetFloat8(*value);
-	f = (float) d;
-	*value = Float4GetDatum(f);
-	return (double) f < d ? PLACE_BEHIND : (double) f > d ? PLACE_BEFORE : PLACE_AT;
-}
-
-/* Dates and local times become points in time; beyond the type's range, next to infinity. */
-static Place
-adapt_time(const WtColumn *c, Oid type, Datum *value)
-{
-	int overflow = 0;
-	Timestamp ts;
-
-	if (type == c->typid)
-		ts = DatumGetTimestamp(*value);
-	else if (c->typid == TIMESTAMPOID)
-		ts = date2timestamp_opt_overflow(DatumGetDateADT(*value), &overflow);
-	else if (type == DATEOID)
-		ts = date2timestamptz_opt_overflow(DatumGetDateADT(*value), &overflow);
-	else
-		ts = timestamp2timestamptz_opt_overflow(DatumGetTimestamp(*value), &overflow);
-	*value = TimestampGetDatum(overflow < 0 ? DT_NOBEGIN : ts);
-	if (overflow < 0)
-		return PLACE_BEHIND;
-	if (overflow == 0 && (TIMESTAMP_NOT_FINITE(ts) || ts <= LAST_TIMESTAMP))
-		return PLACE_AT;
-	*value = TimestampGetDatum(LAST_TIMESTAMP);
-	return PLACE_BEHIND;
-}
-
-/* Changes *value of the given type into a value of the column's type, and returns its place. */
-static Place
-adapt(const WtColumn *c, Oid type, Datum *value)
-{
-	switch (c->typid)
-	{
-		case INT2OID:
-		case INT4OID:
-		case INT8OID:
-			return adapt_integer(c, type, value);
-		case FLOAT4OID:
-		case FLOAT8OID:
-			return adapt_float(c, type, value);
-		case TIMESTAMPOID:
-		case TIMESTAMPTZOID:
-			return adapt_time(c, type, value);
-		default:
-			return PLACE_AT;
-	}
-}
 
 /* What is known of an alternative before the scan begins. */
 typedef enum Outcome
@@ -320,9 +208,7 @@ time_of(const WtColumn *c, const WtArg *arg)
 {
 	Datum value = arg->value;
 
-	if (c->typid == INT8OID)
-		(void) adapt_integer(c, arg->type, &value);
-	else if (adapt_time(c, arg->type, &value) == PLACE_BEHIND)
+	if (wt_key_value_adapt(c, arg->type, &value) == WT_VALUE_BEHIND)
 		return DatumGetTimestamp(value) + 1;
 	return DatumGetInt64(value);
 }
@@ -381,12 +267,12 @@ compare(Build *b, const WtColumn *c, WtLeafOp op, const WtArg *arg)
 									 WIDE_OP_GE, WIDE_OP_LT, WIDE_OP_LE};
 	bool less = op == WT_LEAF_LT || op == WT_LEAF_LE;
 	Datum value = arg->value;
-	Place place;
+	WtValueFate fate;
 	WtCellOrder order;
 
 	if (c->role == WT_TIMESTAMP_OF)
 		return compare_time(b, c, op, arg);
-	place = adapt(c, arg->type, &value);
+	fate = wt_key_value_adapt(c, arg->type, &value);
 	if (c->typid == BOOLOID)
 		return bool_predicate(b, c, op, DatumGetBool(value));
 	if (c->role == WT_MAP)
@@ -396,18 +282,15 @@ compare(Build *b, const WtColumn *c, WtLeafOp op, const WtArg *arg)
 
 		return add_predicate(b, c, op == WT_LEAF_EQ ? WIDE_OP_IN : WIDE_OP_NOT_IN, bytes, n);
 	}
-	if (place != PLACE_AT)
+	if (fate != WT_VALUE_OK)
 	{
 		if (op == WT_LEAF_EQ)
 			return NEVER;
-		if (op == WT_LEAF_NE || (place == PLACE_BELOW && !less) || (place == PLACE_ABOVE && less))
+		if (op == WT_LEAF_NE || fate == (less ? WT_VALUE_ABOVE : WT_VALUE_BELOW))
 			return add_predicate(b, c, WIDE_OP_NOT_NULL, NULL, 0);
-		if (place == PLACE_BELOW || place == PLACE_ABOVE)
+		if (fate != WT_VALUE_BEHIND)
 			return NEVER;
-		if (place == PLACE_BEHIND)
-			op = less ? WT_LEAF_LE : WT_LEAF_GT;
-		else
-			op = less ? WT_LEAF_LT : WT_LEAF_GE;
+		op = less ? WT_LEAF_LE : WT_LEAF_GT;
 	}
 	(void) wt_cell_clause_order(c, &order);
 	return add_value(b, c, order.inverted ? turned[op] : ops[op], encoded(c, value));
@@ -417,19 +300,13 @@ compare(Build *b, const WtColumn *c, WtLeafOp op, const WtArg *arg)
 static Outcome
 compare_array(Build *b, const WtColumn *c, bool any, const WtArg *arg)
 {
-	int16 len;
-	bool byval;
-	char align;
 	Datum *elements;
 	bool *nulls;
-	int count, n = 0;
+	int count = wt_key_value_elements(arg->value, &elements, &nulls), n = 0;
 	wide_bytes *values;
 	StringInfoData scratch;
 
-	get_typlenbyvalalign(arg->type, &len, &byval, &align);
 	initStringInfo(&scratch);
-	deconstruct_array(DatumGetArrayTypeP(arg->value), arg->type, len, byval, align, &elements,
-					  &nulls, &count);
 	if (count == 0)
 		return any ? NEVER : ALWAYS;
 	values = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(wide_bytes) * 2 * (Size) count);
@@ -441,7 +318,7 @@ compare_array(Build *b, const WtColumn *c, bool any, const WtArg *arg)
 			return NEVER;
 		if (!nulls[i] && c->role == WT_MAP)
 			n += entry_bytes(elements[i], &values[n]);
-		else if (!nulls[i] && adapt(c, arg->type, &elements[i]) == PLACE_AT)
+		else if (!nulls[i] && wt_key_value_adapt(c, arg->type, &elements[i]) == WT_VALUE_OK)
 		{
 			/* one buffer for all elements: each would take a kilobyte */
 			resetStringInfo(&scratch);

@@ -53,6 +53,7 @@
 
 #include "fdw/key/key_range.h"
 #include "fdw/key/key_test.h"
+#include "fdw/key/key_value.h"
 #include "fdw/key/part.h"
 #include "fdw/plan/plain_column.h"
 #include "fdw/store/compat.h"
@@ -597,22 +598,20 @@ expand_any(Match *m, ScalarArrayOpExpr *saop, List **arms, bool *faithful)
 	bool *nulls;
 	int16 len;
 	bool byval;
-	char align;
+	Oid type;
 	int n;
-	ArrayType *a;
 
 	if (!saop->useOr || match_part(m, linitial(saop->args)) < 0 || !IsA(array, Const) ||
 		array->constisnull)
 		return false;
-	a = DatumGetArrayTypeP(array->constvalue);
-	get_typlenbyvalalign(ARR_ELEMTYPE(a), &len, &byval, &align);
-	deconstruct_array(a, ARR_ELEMTYPE(a), len, byval, align, &values, &nulls, &n);
+	type = ARR_ELEMTYPE(DatumGetArrayTypeP(array->constvalue));
+	get_typlenbyval(type, &len, &byval);
+	n = wt_key_value_elements(array->constvalue, &values, &nulls);
 	if (n > WT_MAX_PRODUCT)
 		return false;
 	for (int i = 0; i < n; i++)
 	{
-		Const *value = makeConst(ARR_ELEMTYPE(a), -1, array->constcollid, len, values[i], nulls[i],
-								 byval);
+		Const *value = makeConst(type, -1, array->constcollid, len, values[i], nulls[i], byval);
 		WtCond *c = match_op(m, saop->opno, saop->inputcollid, linitial(saop->args),
 							 (Node *) value);
 
