@@ -25,7 +25,8 @@ typedef enum WtKind
 /*
  * A condition at run time (WtCond is that of the planner).  Tests with clause 0 must all hold.
  * The others are those of ORs, on parts of the key only: of each clause all tests of at least one
- * arm must hold.  They come last, in the order of clause and arm.
+ * arm must hold.  They come last, in the order of clause and arm.  All members are ints
+ * (fdw/plan/plan_private.h).
  */
 typedef struct WtTest
 {

@@ -477,26 +477,32 @@ columns_of(List *tlist)
 	return out;
 }
 
-/* Returns an aggregate's OID list (enum WtAggItem); appends its expressions to exprs. */
-static List *
-item_list(AggItem *item, List *tlist, List **exprs)
+/* Appends an expression to exprs and returns its index; 0 for NULL. */
+static int
+add_expression(List **exprs, Expr *expr)
 {
-	Oid where[2] = {0, 0};
-	Expr *parts[2] = {item->arg, item->aggref->aggfilter};
+	if (expr == NULL)
+		return 0;
+	*exprs = lappend(*exprs, expr);
+	return list_length(*exprs) - 1;
+}
 
-	for (int i = 0; i < 2; i++)
-		if (parts[i] != NULL)
-		{
-			where[i] = (Oid) list_length(*exprs);
-			*exprs = lappend(*exprs, parts[i]);
-		}
-	return lappend_oid(
-		lappend_oid(
-			lappend_oid(list_make5_oid((Oid) tlist_member((Expr *) item->aggref, tlist)->resno - 1,
-									   (Oid) item->kind, (Oid) item->column, where[0], where[1]),
-						item->arg ? exprType((Node *) item->arg) : InvalidOid),
-			item->compare),
-		item->aggref->inputcollid);
+/* Appends an aggregate to items (WtAggItems), and its expressions to exprs. */
+static List *
+add_item(List *items, AggItem *item, List *tlist, List **exprs)
+{
+	WtAggItem out = {
+		.entry = tlist_member((Expr *) item->aggref, tlist)->resno - 1,
+		.kind = item->kind,
+		.column = item->column,
+		.type = item->arg ? exprType((Node *) item->arg) : InvalidOid,
+		.compare = item->compare,
+		.collation = item->aggref->inputcollid,
+	};
+
+	out.argument = add_expression(exprs, item->arg);
+	out.filter = add_expression(exprs, item->aggref->aggfilter);
+	return wt_plan_private_append(items, &out, sizeof(out));
 }
 
 static ForeignScan *
@@ -520,7 +526,7 @@ aggregate_plan(PlannerInfo *root, RelOptInfo *rel, ForeignPath *best_path, List 
 		exprs = list_make1(makeBoolConst(true, false));
 	shape = list_make4_int(nargs, list_length(scan->scan.plan.qual), p->parts, p->loose);
 	foreach(lc, p->items)
-		items = lappend(items, item_list(lfirst(lc), scan_tlist, &exprs));
+		items = add_item(items, lfirst(lc), scan_tlist, &exprs);
 	/* what the engine tests, for EXPLAIN */
 	filters = list_truncate(list_copy(scan->fdw_recheck_quals),
 							wt_plan_private_flag(scan->fdw_private, WtFlagFilters));

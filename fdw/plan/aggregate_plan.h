@@ -45,7 +45,7 @@ enum WtAggPrivate
 	WtAggRelid,	  /* list of one OID */
 	WtAggShape,	  /* integer list, see enum WtAggShapeEntry */
 	WtAggColumns, /* attribute number of each entry of fdw_scan_tlist; 0: an aggregate */
-	WtAggItems	  /* list of OID lists, see enum WtAggItem */
+	WtAggItems	  /* integer list: array of WtAggItem */
 };
 
 /* Entries of WtAggShape. */
@@ -57,18 +57,18 @@ enum WtAggShapeEntry
 	WtAggLoose	/* 1: a loose scan, which reads the first row of each group only */
 };
 
-/* Entries of the OID list of one aggregate. */
-enum WtAggItem
+/* One aggregate of the plan.  All members are ints. */
+typedef struct WtAggItem
 {
-	WtAggItemEntry,	   /* index into fdw_scan_tlist */
-	WtAggItemKind,	   /* WtAggKind */
-	WtAggItemColumn,   /* argument: attribute number; 0: an expression, or no argument */
-	WtAggItemArgument, /* argument: index into fdw_exprs; 0: none */
-	WtAggItemFilter,   /* FILTER clause: index into fdw_exprs; 0: none */
-	WtAggItemType,	   /* argument: type */
-	WtAggItemCompare,  /* min, max: comparison function */
-	WtAggItemCollation /* of the comparison */
-};
+	int entry; /* index into fdw_scan_tlist */
+	WtAggKind kind;
+	int column;	   /* argument: attribute number; 0: an expression, or no argument */
+	int argument;  /* argument: index into fdw_exprs; 0: none */
+	int filter;	   /* FILTER clause: index into fdw_exprs; 0: none */
+	Oid type;	   /* argument: type */
+	Oid compare;   /* min, max: comparison function */
+	Oid collation; /* of the comparison */
+} WtAggItem;
 
 /* The FdwRoutine's GetForeignUpperPaths: adds paths that aggregate, if they are possible. */
 extern void wt_aggregate_plan_get_upper_paths(PlannerInfo *root, UpperRelationKind stage,

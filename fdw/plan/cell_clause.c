@@ -588,10 +588,11 @@ wt_cell_clause_plan(List *filters, List **exprs, List **types)
 		foreach(l, filter->leaves)
 		{
 			WtCellClauseLeaf *leaf = lfirst(l);
+			WtLeaf one = {.clause = clause, .attno = leaf->attno, .op = leaf->op};
 
-			out = lappend(out, list_make5_int(clause, leaf->attno, leaf->op,
-											  plan_value(leaf->value, leaf->type, exprs, types),
-											  plan_value(leaf->key, TEXTOID, exprs, types)));
+			one.arg = plan_value(leaf->value, leaf->type, exprs, types);
+			one.key = plan_value(leaf->key, TEXTOID, exprs, types);
+			out = wt_plan_private_append(out, &one, sizeof(one));
 		}
 		clause++;
 	}

@@ -5,24 +5,22 @@
 #ifndef WT_PLAN_PRIVATE_H
 #define WT_PLAN_PRIVATE_H
 
-#include "access/attnum.h"
 #include "nodes/pg_list.h"
-
-#include "fdw/key/key_test.h"
 
 /* The plan's fdw_private.  fdw_exprs has the values of tests and predicates. */
 enum WtPrivate
 {
-	WtPrivateTests,		/* list of integer lists, the members of WtTest in their order */
+	WtPrivateTests,		/* integer list: array of WtTest */
 	WtPrivateTypes,		/* OID list: the type of each of fdw_exprs */
 	WtPrivateColumns,	/* integer list: attribute numbers that are wanted */
 	WtPrivateFlags,		/* integer list, see enum WtFlag */
-	WtPrivateLimit,		/* String: the most rows that are asked for; empty: not known */
+	WtPrivateLimit,		/* Const, float8: the most rows that are asked for; 0: not known */
 	WtPrivateShow,		/* fdw_exprs as the query has them, if they have variables; for EXPLAIN */
-	WtPrivatePredicates /* list of integer lists, the members of WtLeaf in their order */
+	WtPrivatePredicates /* integer list: array of WtLeaf */
 };
 
-/* Entries of WtPrivateFlags. */ enum WtFlag
+/* Entries of WtPrivateFlags. */
+enum WtFlag
 {
 	WtFlagStrictFamily, /* index of a family in which every wanted row has a cell; -1: none */
 	WtFlagReverse,
@@ -63,19 +61,20 @@ typedef enum WtLeafOp
 	WT_LEAF_NOT_NULL
 } WtLeafOp;
 
-/* An alternative at run time.  The leaves of one clause are neighbours. */
+/* An alternative at run time.  The leaves of one clause are neighbours.  All members are ints. */
 typedef struct WtLeaf
 {
 	int clause;
-	AttrNumber attno;
+	int attno;
 	WtLeafOp op;
 	int arg; /* index of the value in args (fdw_exprs); -1: none */
 	int key; /* a map's entry: index of its name in args; else -1 */
 } WtLeaf;
 
-/* Returns the conditions on parts of the key, palloc'd; *n is their number. */
-extern WtTest *wt_plan_private_tests(List *fdw_private, int *n);
-/* Returns the conditions on cells, palloc'd; *n is their number. */
-extern WtLeaf *wt_plan_private_leaves(List *fdw_private, int *n);
+/* Appends the members of a struct of the given size, which are all ints, to an integer list. */
+extern List *wt_plan_private_append(List *list, const void *members, size_t size);
+
+/* Returns the structs of such a list as a palloc'd array; *n is their number. */
+extern void *wt_plan_private_array(const List *list, size_t size, int *n);
 
 #endif /* WT_PLAN_PRIVATE_H */

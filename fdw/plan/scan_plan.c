@@ -10,6 +10,8 @@
 
 #include "fdw/plan/scan_plan.h"
 
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
 #include "optimizer/optimizer.h"
@@ -17,6 +19,7 @@
 #include "optimizer/planmain.h"
 #include "optimizer/restrictinfo.h"
 
+#include "fdw/key/key_test.h"
 #include "fdw/key/part.h"
 #include "fdw/plan/cell_clause.h"
 #include "fdw/plan/key_choice.h"
@@ -27,14 +30,14 @@
 #include "fdw/plan/scan_size.h"
 #include "fdw/table/types.h"
 
-/* Returns the most rows that are asked for as text; empty if that is not known. */
-static char *
-limit_text(PlannerInfo *root, RelOptInfo *rel, List *pathkeys)
+/* Returns the most rows that are asked for; 0 if that is not known. */
+static double
+row_limit(PlannerInfo *root, RelOptInfo *rel, List *pathkeys)
 {
 	if (root->limit_tuples <= 0 || !bms_equal(root->all_baserels, rel->relids) ||
 		!pathkeys_contained_in(root->query_pathkeys, pathkeys))
-		return "";
-	return psprintf("%.0f", root->limit_tuples);
+		return 0;
+	return root->limit_tuples;
 }
 
 /* Returns true if there is a PlaceHolderVar, which ruleutils.c cannot show. */
@@ -160,11 +163,10 @@ make_tests(List *conds, List **exprs, List **types)
 	foreach(lc, wt_key_choice_flat(conds, false))
 	{
 		WtFlat *f = lfirst(lc);
+		WtTest test = {f->c->part, f->c->kind, list_length(*exprs), list_length(f->c->values),
+					   f->number,  f->arm};
 
-		tests = lappend(tests,
-						lappend_int(list_make5_int(f->c->part, f->c->kind, list_length(*exprs),
-												   list_length(f->c->values), f->number),
-									f->arm));
+		tests = wt_plan_private_append(tests, &test, sizeof(test));
 		*exprs = list_concat(*exprs, list_copy(f->c->values));
 		*types = list_concat(*types, list_copy(f->c->types));
 	}
@@ -214,6 +216,7 @@ wt_scan_plan_get_plan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, Foreign
 	Bitmapset *wanted;
 	int strict;
 	WtLock lock = wt_scan_path_lock_mode(root, baserel);
+	Datum limit = Float8GetDatum(row_limit(root, baserel, best_path->path.pathkeys));
 
 	(void) wt_key_choice_make(info->t, conds);
 	chosen = choose_conditions(baserel, info->t, conds, scan_clauses, &answered);
@@ -233,7 +236,8 @@ wt_scan_plan_get_plan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, Foreign
 			   ? copyObject(exprs)
 			   : NIL;
 	private = list_make5(tests, types, attribute_list(wanted), flags,
-						 makeString(limit_text(root, baserel, best_path->path.pathkeys)));
+						 makeConst(FLOAT8OID, -1, InvalidOid, sizeof(float8), limit, false,
+								   FLOAT8PASSBYVAL));
 	private = lappend(lappend(private, show), predicates);
 	return make_foreignscan(tlist, rest, baserel->relid, exprs, private, NIL, recheck, outer_plan);
 }

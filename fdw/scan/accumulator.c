@@ -272,17 +272,15 @@ compares_as_integer(Oid type, Oid compare)
 }
 
 void
-wt_accumulator_begin(WtAggState *a, WtAccumulator *item, List *list, List *exprs, PlanState *ps)
+wt_accumulator_begin(WtAggState *a, WtAccumulator *item, const WtAggItem *plan, List *exprs,
+					 PlanState *ps)
 {
-	int column = (int) list_nth_oid(list, WtAggItemColumn);
-	int arg = (int) list_nth_oid(list, WtAggItemArgument),
-		filter = (int) list_nth_oid(list, WtAggItemFilter);
-	Oid compare = list_nth_oid(list, WtAggItemCompare);
+	int column = plan->column;
 
-	item->entry = (int) list_nth_oid(list, WtAggItemEntry);
-	item->kind = (WtAggKind) list_nth_oid(list, WtAggItemKind);
-	item->type = list_nth_oid(list, WtAggItemType);
-	item->collation = list_nth_oid(list, WtAggItemCollation);
+	item->entry = plan->entry;
+	item->kind = plan->kind;
+	item->type = plan->type;
+	item->collation = plan->collation;
 	item->column = column - 1;
 	item->integer = item->kind == WT_AGG_SUM_INT || item->kind == WT_AGG_SUM_INT8 ||
 					item->kind == WT_AGG_AVG_INT;
@@ -291,16 +289,16 @@ wt_accumulator_begin(WtAggState *a, WtAccumulator *item, List *list, List *exprs
 		item->type = getBaseType(item->type);
 		get_typlenbyval(item->type, &item->typlen, &item->typbyval);
 	}
-	if (OidIsValid(compare))
+	if (OidIsValid(plan->compare))
 	{
-		fmgr_info(compare, &item->compare);
-		item->by_integer = compares_as_integer(item->type, compare);
+		fmgr_info(plan->compare, &item->compare);
+		item->by_integer = compares_as_integer(item->type, plan->compare);
 	}
-	if (arg > 0)
-		item->arg = ExecInitExpr(list_nth(exprs, arg), ps);
-	if (filter > 0)
+	if (plan->argument > 0)
+		item->arg = ExecInitExpr(list_nth(exprs, plan->argument), ps);
+	if (plan->filter > 0)
 	{
-		item->filter = ExecInitQual(list_make1(list_nth(exprs, filter)), ps);
+		item->filter = ExecInitQual(list_make1(list_nth(exprs, plan->filter)), ps);
 		/* count(*) of some rows of the group */
 		if (item->kind == WT_AGG_COUNT_ROWS)
 			item->kind = WT_AGG_COUNT;

@@ -28,12 +28,11 @@ extern void wt_accumulator_add_datum(WtAggState *a, WtAccumulator *item, Datum v
 extern Datum wt_accumulator_finish(WtAggState *a, WtAccumulator *item, bool *isnull);
 
 /*
- * Sets up an accumulator from its item of the plan: list has the members of WtAggItem, exprs is
- * the plan's fdw_exprs.  Clears a->direct.possible if its argument is not a column or it has a
- * FILTER; sets a->direct.need_part and any_part if the argument is a part of the key.
- * Requires: item is zeroed.
+ * Sets up an accumulator from its item of the plan; exprs is the plan's fdw_exprs.  Clears
+ * a->direct.possible if its argument is not a column or it has a FILTER; sets a->direct.need_part
+ * and any_part if the argument is a part of the key. Requires: item is zeroed.
  */
-extern void wt_accumulator_begin(WtAggState *a, WtAccumulator *item, List *list, List *exprs,
-								 PlanState *ps);
+extern void wt_accumulator_begin(WtAggState *a, WtAccumulator *item, const WtAggItem *plan,
+								 List *exprs, PlanState *ps);
 
 #endif /* WT_ACCUMULATOR_H */

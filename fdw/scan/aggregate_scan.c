@@ -25,6 +25,7 @@
 
 #include "engine/wide.h"
 #include "fdw/plan/aggregate_plan.h"
+#include "fdw/plan/plan_private.h"
 #include "fdw/row/reader.h"
 #include "fdw/row/scan_set.h"
 #include "fdw/scan/accumulator.h"
@@ -61,8 +62,9 @@ wt_aggregate_scan_begin(ForeignScanState *node)
 	WtAggState *a = palloc0(sizeof(WtAggState));
 	int nargs = wt_aggregate_plan_shape(plan, WtAggArgs),
 		nquals = wt_aggregate_plan_shape(plan, WtAggQuals);
-	List *columns = list_nth(plan->fdw_private, WtAggColumns),
-		 *items = list_nth(plan->fdw_private, WtAggItems);
+	List *columns = list_nth(plan->fdw_private, WtAggColumns);
+	WtAggItem *items = wt_plan_private_array(list_nth(plan->fdw_private, WtAggItems),
+											 sizeof(WtAggItem), &a->nitems);
 	ListCell *lc;
 
 	node->fdw_state = a;
@@ -90,9 +92,9 @@ wt_aggregate_scan_begin(ForeignScanState *node)
 	a->qual = ExecInitQual(list_truncate(list_copy_tail(plan->fdw_exprs, nargs), nquals),
 						   &node->ss.ps);
 	a->direct.possible = a->qual == NULL && !a->t->cells_layout;
-	a->items = palloc0(sizeof(WtAccumulator) * Max(1, list_length(items)));
-	foreach(lc, items)
-		wt_accumulator_begin(a, &a->items[a->nitems++], lfirst(lc), plan->fdw_exprs, &node->ss.ps);
+	a->items = palloc0(sizeof(WtAccumulator) * Max(1, a->nitems));
+	for (int i = 0; i < a->nitems; i++)
+		wt_accumulator_begin(a, &a->items[i], &items[i], plan->fdw_exprs, &node->ss.ps);
 	a->direct.rowcxt_used = true;
 	a->direct.key_length = key_length(a->t);
 	a->econtext = CreateExprContext(node->ss.ps.state);

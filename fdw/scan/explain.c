@@ -77,7 +77,8 @@ show_columns(WtShown *s, List *private, ExplainState *es)
 		columns = add_name(columns, name.data);
 	}
 	/* families of columns that are tested, but not returned */
-	leaves = wt_plan_private_leaves(private, &nleaves);
+	leaves = wt_plan_private_array(list_nth(private, WtPrivatePredicates), sizeof(WtLeaf),
+								   &nleaves);
 	for (int i = 0; i < nleaves; i++)
 		families = add_name(families, t->families[t->columns[leaves[i].attno - 1].family].name);
 	if (families != NIL)
@@ -270,7 +271,7 @@ begin_shown(WtShown *s, ForeignScan *plan, Oid relid, List *private, bool aggreg
 										 wt_aggregate_plan_shape(plan, WtAggArgs))
 						 : shown_exprs(plan);
 	s->context = set_deparse_context_plan(es->deparse_cxt, (Plan *) plan, NIL);
-	s->tests = wt_plan_private_tests(private, &s->ntests);
+	s->tests = wt_plan_private_array(list_nth(private, WtPrivateTests), sizeof(WtTest), &s->ntests);
 	s->nvalues = 0;
 	for (int i = 0; i < s->ntests; i++)
 		s->nvalues = Max(s->nvalues, s->tests[i].first + s->tests[i].n);
@@ -291,7 +292,7 @@ wt_explain_foreign_scan(ForeignScanState *node, ExplainState *es)
 	uint64 rows = 0, removed = 0;
 	WtShown s;
 	bool filter;
-	char *limit = strVal(list_nth(private, WtPrivateLimit));
+	double limit = DatumGetFloat8(list_nth_node(Const, private, WtPrivateLimit)->constvalue);
 
 	begin_shown(&s, plan, relid, private, aggregate, es);
 	if (aggregate)
@@ -316,8 +317,8 @@ wt_explain_foreign_scan(ForeignScanState *node, ExplainState *es)
 		ExplainPropertyText("Scan Direction", "Backward", es);
 	show_columns(&s, private, es);
 	wt_explain_condition_times(&s, es);
-	if (limit[0] != '\0')
-		ExplainPropertyText("Limit", limit, es);
+	if (limit > 0)
+		ExplainPropertyText("Limit", psprintf("%.0f", limit), es);
 	if (es->analyze && aggregate)
 	{
 		ExplainPropertyInteger("Rows Aggregated", NULL, (int64) rows, es);

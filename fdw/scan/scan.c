@@ -48,20 +48,6 @@
 #define MIN_ROW_CELLS 64
 #define MAX_ROW_CELLS 4096
 
-/*
- * Parses digits; an empty text is 0.  Each statement runs this, and atof is much more code:
- * locales, exponents, rounding.
- */
-static double
-limit_of(const char *text)
-{
-	double limit = 0;
-
-	for (; *text >= '0' && *text <= '9'; text++)
-		limit = limit * 10 + (*text - '0');
-	return limit;
-}
-
 static void
 begin_conditions(WtScanState *st, List *private, List *exprs)
 {
@@ -69,8 +55,9 @@ begin_conditions(WtScanState *st, List *private, List *exprs)
 	ListCell *lc;
 	int i = 0;
 
-	c->tests = wt_plan_private_tests(private, &c->ntests);
-	c->leaves = wt_plan_private_leaves(private, &c->nleaves);
+	c->tests = wt_plan_private_array(list_nth(private, WtPrivateTests), sizeof(WtTest), &c->ntests);
+	c->leaves = wt_plan_private_array(list_nth(private, WtPrivatePredicates), sizeof(WtLeaf),
+									  &c->nleaves);
 	c->nargs = list_length(exprs);
 	c->args = palloc0(sizeof(WtArg) * Max(1, c->nargs));
 	c->exprs = ExecInitExprList(exprs, st->ps);
@@ -102,7 +89,7 @@ wt_scan_begin(Oid relid, List *private, List *exprs, PlanState *ps, bool cacheab
 	st->strict = wt_plan_private_flag(private, WtFlagStrictFamily);
 	st->reverse = wt_plan_private_flag(private, WtFlagReverse);
 	st->ordered = wt_plan_private_flag(private, WtFlagOrdered);
-	st->limit = limit_of(strVal(list_nth(private, WtPrivateLimit)));
+	st->limit = DatumGetFloat8(list_nth_node(Const, private, WtPrivateLimit)->constvalue);
 	st->lock = wt_plan_private_flag(private, WtFlagLock);
 	/* like the snapshot: a cursor uses the setting of the time when it was opened */
 	st->as_of = wt_clock_as_of();
