@@ -13,7 +13,6 @@
 #include <math.h>
 
 #include "catalog/pg_statistic.h"
-#include "lib/stringinfo.h"
 #include "nodes/makefuncs.h"
 #include "nodes/pathnodes.h"
 #include "optimizer/cost.h"
@@ -35,7 +34,6 @@
 #include "fdw/plan/key_choice.h"
 #include "fdw/plan/key_condition.h"
 #include "fdw/plan/scan_columns.h"
-#include "fdw/store/bytes.h"
 #include "fdw/store/error.h"
 #include "fdw/store/store.h"
 #include "fdw/table/rowkey.h"
@@ -179,6 +177,41 @@ find_known_tests(PlannerInfo *root, List *conds, KnownTests *k)
 	}
 }
 
+wide_estimate
+wt_scan_size_range(wide_family_id family, const wide_range *range)
+{
+	static const wide_range whole = {{(const uint8 *) "", 0}, {NULL, 0}};
+	wide_estimate est = {0};
+
+	wt_error_check(wide_estimate_range(wt_store_db(), family, range ? range : &whole, &est),
+				   "could not estimate");
+	return est;
+}
+
+void
+wt_scan_size_table(WtTable *t, WtEngineTable *e, WtTableSize *out)
+{
+	double most = -1;
+
+	memset(out, 0, sizeof(*out));
+	for (int i = 0; i < e->nall; i++)
+	{
+		wide_estimate est = wt_scan_size_range(e->all[i], NULL);
+		double n = t->cells_layout ? est.cells : est.rows;
+
+		out->rows = Max(out->rows, est.rows);
+		out->tuples = t->cells_layout ? out->tuples + n : Max(out->tuples, n);
+		out->cells += est.cells;
+		out->blocks += est.blocks;
+		out->bytes += est.bytes;
+		if (n > most)
+		{
+			most = n;
+			out->largest = e->all[i];
+		}
+	}
+}
+
 /* Sets the rows (layout cells: cells) and blocks of the ranges, as the engine estimates them. */
 static void
 estimate_ranges(WtRelInfo *info, const WtRanges *r, double *rows, double *blocks)
@@ -196,11 +229,8 @@ estimate_ranges(WtRelInfo *info, const WtRanges *r, double *rows, double *blocks
 
 			for (int f = 0; f < info->e.nall; f++)
 			{
-				wide_estimate est = {0};
+				wide_estimate est = wt_scan_size_range(info->e.all[f], &r->ranges[b][i]);
 
-				wt_error_check(wide_estimate_range(wt_store_db(), info->e.all[f], &r->ranges[b][i],
-												   &est),
-							   "could not estimate");
 				most = info->t->cells_layout ? most + est.cells : Max(most, est.rows);
 				*blocks += est.blocks;
 			}
@@ -240,26 +270,35 @@ part_has_statistics(PlannerInfo *root, RelOptInfo *rel, WtTable *t, int part)
 								 BoolGetDatum(false));
 }
 
-/* Callback of wide_split_keys: appends a key to a list of StringInfos. */
+/* What the callback of wide_split_keys adds keys to. */
+typedef struct SplitKeys
+{
+	wide_bytes *keys;
+	int n;
+} SplitKeys;
+
+/* Callback of wide_split_keys; it must not raise an error. */
 static wide_status
 add_key(void *arg, wide_bytes key)
 {
-	List **keys = arg;
-	StringInfo copy = makeStringInfo();
+	SplitKeys *s = arg;
+	uint8 *copy = palloc_extended(Max(1, key.len), MCXT_ALLOC_NO_OOM);
 
-	appendBinaryStringInfo(copy, (const char *) key.data, key.len);
-	*keys = lappend(*keys, copy);
+	if (copy == NULL)
+		return WIDE_NOMEM;
+	s->keys[s->n++] = (wide_bytes) {memcpy(copy, key.data, key.len), key.len};
 	return WIDE_OK;
 }
 
-List *
-wt_scan_size_split_keys(wide_family_id family, int parts, bool rough)
+wide_bytes *
+wt_scan_size_split_keys(wide_family_id family, int parts, bool rough, int *n)
 {
-	List *keys = NIL;
+	SplitKeys s = {.keys = palloc(sizeof(wide_bytes) * Max(1, parts))};
 
-	wt_error_check(wide_split_keys(wt_store_db(), family, parts, rough, add_key, &keys),
+	wt_error_check(wide_split_keys(wt_store_db(), family, parts, rough, add_key, &s),
 				   "could not sample");
-	return keys;
+	*n = s.n;
+	return s.keys;
 }
 
 /*
@@ -306,22 +345,20 @@ estimate_by_samples(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const K
 	Datum *values = palloc(sizeof(Datum) * Max(1, t->nkeys));
 	bool *nulls = palloc(sizeof(bool) * Max(1, t->nkeys));
 	bool *later = palloc0(sizeof(bool) * Max(1, k->ntests));
-	List *keys;
-	ListCell *lc;
+	wide_bytes *keys;
 	double inverse = 0, sum = 0;
-	int n = 0;
+	int nkeys, n = 0;
 
 	if (!can_sample(root, rel, info, k, later))
 		return false;
-	keys = wt_scan_size_split_keys(info->e.all[0], SAMPLE_VALUES + 1, true);
-	foreach(lc, keys)
+	keys = wt_scan_size_split_keys(info->e.all[0], SAMPLE_VALUES + 1, true, &nkeys);
+	for (int at = 0; at < nkeys; at++)
 	{
-		StringInfo key = lfirst(lc);
 		WtRanges ranges;
 		double some, in;
 		bool usable = true;
 
-		if (wt_rowkey_decode_soft(t, wt_bytes_of(key), NULL, values, nulls) != NULL)
+		if (wt_rowkey_decode_soft(t, keys[at], NULL, values, nulls) != NULL)
 			continue;
 		for (int i = 0; i < k->ntests; i++)
 			if (later[i])
@@ -631,27 +668,19 @@ wt_scan_size_get_rel_size(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 {
 	WtRelInfo *info = palloc0(sizeof(WtRelInfo));
 	List *clauses = extract_actual_clauses(baserel->baserestrictinfo, false);
+	WtTableSize table = {0};
 	Bitmapset *wanted;
 	int strict, width = 0, i = -1;
-	double rows = 0, cells = 0;
 
 	baserel->fdw_private = info;
 	info->t = wt_table(relid);
 	info->exists = wt_engine_table(info->t, false, &info->e);
-	for (int f = 0; info->exists && f < info->e.nall; f++)
-	{
-		wide_range whole = {{(const uint8 *) "", 0}, {NULL, 0}};
-		wide_estimate est = {0};
-
-		wt_error_check(wide_estimate_range(wt_store_db(), info->e.all[f], &whole, &est),
-					   "could not estimate");
-		rows = Max(rows, est.rows);
-		info->tuples = info->t->cells_layout ? info->tuples + est.cells : rows;
-		info->blocks += est.blocks;
-		cells += est.cells;
-	}
-	info->cells = info->t->cells_layout || rows < 1 ? 1 : Max(1, cells / rows);
-	info->per_row = rows > 0 ? Max(1, info->tuples / rows) : 1;
+	if (info->exists)
+		wt_scan_size_table(info->t, &info->e, &table);
+	info->tuples = table.tuples;
+	info->blocks = table.blocks;
+	info->cells = info->t->cells_layout || table.rows < 1 ? 1 : Max(1, table.cells / table.rows);
+	info->per_row = table.rows > 0 ? Max(1, info->tuples / table.rows) : 1;
 	baserel->tuples = info->tuples;
 	baserel->pages = (BlockNumber) Min(info->blocks, (double) MaxBlockNumber);
 

@@ -56,6 +56,22 @@ typedef struct WtRelInfo
 #define WT_SEEK_COST 40
 #define WT_NEAR_SEEK 0.35
 
+/* What the engine estimates of a table, from metadata. */
+typedef struct WtTableSize
+{
+	double rows;   /* of the engine */
+	double tuples; /* the same; layout 'cells': cells */
+	double cells;
+	double blocks;
+	double bytes;			/* stored (compressed) */
+	wide_family_id largest; /* the family with the most tuples; 0: there is none */
+} WtTableSize;
+
+extern void wt_scan_size_table(WtTable *t, WtEngineTable *e, WtTableSize *out);
+
+/* Returns the engine's estimate of a range of a family; NULL: of the whole family. */
+extern wide_estimate wt_scan_size_range(wide_family_id family, const wide_range *range);
+
 /* The FdwRoutine's GetForeignRelSize: makes the WtRelInfo. */
 extern void wt_scan_size_get_rel_size(PlannerInfo *root, RelOptInfo *baserel, Oid relid);
 
@@ -63,10 +79,10 @@ extern void wt_scan_size_get_rel_size(PlannerInfo *root, RelOptInfo *baserel, Oi
 extern double wt_scan_size_keys(WtTable *t, List *conds);
 
 /*
- * Returns about parts - 1 keys that cut a family into parts of equal size: a list of StringInfos,
- * in CurrentMemoryContext.  rough: see wide_split_keys.
+ * Returns at most parts - 1 keys that cut a family into about equal parts, in order, palloc'd; *n
+ * is their number.  rough: see wide_split_keys.
  */
-extern List *wt_scan_size_split_keys(wide_family_id family, int parts, bool rough);
+extern wide_bytes *wt_scan_size_split_keys(wide_family_id family, int parts, bool rough, int *n);
 
 /* Returns the clauses (RestrictInfos) of those filters that PostgreSQL does not test again. */
 extern List *wt_scan_size_exact_filters(List *filters);

@@ -19,7 +19,6 @@
 #include "access/htup_details.h"
 #include "commands/vacuum.h"
 #include "foreign/fdwapi.h"
-#include "lib/stringinfo.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/sampling.h"
@@ -30,8 +29,6 @@
 #include "fdw/plan/scan_size.h"
 #include "fdw/row/reader.h"
 #include "fdw/store/compat.h"
-#include "fdw/store/error.h"
-#include "fdw/store/store.h"
 #include "fdw/table/table.h"
 #include "fdw/table/types.h"
 #include "fdw/xact/engine_scan.h"
@@ -61,41 +58,7 @@ typedef struct Sampler
 	int n;
 	double seen; /* rows read */
 	int step;	 /* one row in so many is taken */
-	List *keys;	 /* StringInfos: where to read; the first one is empty */
 } Sampler;
-
-/*
- * Returns the number of rows (layout cells: of cells).  Sets *bytes, *largest to the largest
- * family, and *per_row to the rows for each row of the engine.
- */
-static double
-table_size(WtTable *t, WtEngineTable *e, double *bytes, wide_family_id *largest, double *per_row)
-{
-	double rows = 0, engine_rows = 0, most = -1;
-
-	*bytes = 0;
-	*largest = 0;
-	for (int i = 0; i < e->nall; i++)
-	{
-		wide_range whole = {{(const uint8 *) "", 0}, {NULL, 0}};
-		wide_estimate est = {0};
-		double n;
-
-		wt_error_check(wide_estimate_range(wt_store_db(), e->all[i], &whole, &est),
-					   "could not estimate");
-		n = t->cells_layout ? est.cells : est.rows;
-		rows = t->cells_layout ? rows + n : Max(rows, n);
-		engine_rows = Max(engine_rows, est.rows);
-		*bytes += est.bytes;
-		if (n > most)
-		{
-			most = n;
-			*largest = e->all[i];
-		}
-	}
-	*per_row = engine_rows > 0 ? rows / engine_rows : 1;
-	return rows;
-}
 
 /* Returns the next row as a tuple in CurrentMemoryContext, NULL at the end. */
 static HeapTuple
@@ -169,27 +132,20 @@ sample_all(Sampler *s)
 	qsort(s->rows, s->n, sizeof(HeapTuple), compare_places);
 }
 
-/* Takes a few rows behind each key. */
+/* Takes a few rows behind each key, and from the beginning of the table. */
 static void
-sample_keys(Sampler *s)
+sample_keys(Sampler *s, const wide_bytes *keys, int n)
 {
-	ListCell *lc;
-	int rows = Max(1, s->max / list_length(s->keys));
+	int rows = Max(1, s->max / (n + 1));
 
-	foreach(lc, s->keys)
+	for (int k = 0; k <= n; k++)
 	{
-		StringInfo key = lfirst(lc);
-		wide_range range = {{(const uint8 *) key->data, key->len}, {NULL, 0}};
+		/* up to the next key, so that no row comes twice */
+		wide_range range = {.lo = k > 0 ? keys[k - 1] : (wide_bytes) {(const uint8 *) "", 0}};
 		HeapTuple tuple;
 
-		/* up to the next key, so that no row comes twice */
-		if (lnext(s->keys, lc))
-		{
-			StringInfo next = lfirst(lnext(s->keys, lc));
-
-			range.hi.data = (const uint8 *) next->data;
-			range.hi.len = next->len;
-		}
+		if (k < n)
+			range.hi = keys[k];
 		wt_engine_scan_restart(s->scan, &range, 1);
 		for (int i = 0; i < rows * s->step && s->n < s->max; i++)
 		{
@@ -210,15 +166,17 @@ acquire_sample_rows(Relation rel, int elevel, HeapTuple *rows, int targrows, dou
 {
 	Sampler s = {.rel = rel, .rows = rows, .max = targrows};
 	wide_range whole = {{(const uint8 *) "", 0}, {NULL, 0}};
-	wide_family_id largest;
-	double bytes, per_row, total;
+	WtTableSize size;
+	wide_bytes *keys = NULL;
+	double per_row;
+	int nkeys = 0;
 
 	*totalrows = 0;
 	*totaldeadrows = 0;
 	s.t = wt_table(RelationGetRelid(rel));
 	if (!wt_engine_table(s.t, false, &s.e) || s.e.nall == 0)
 		return 0;
-	total = table_size(s.t, &s.e, &bytes, &largest, &per_row);
+	wt_scan_size_table(s.t, &s.e, &size);
 	s.reader = wt_reader_make(s.t, &s.e, NULL, -1, NULL, 0, NULL, &s.spec);
 	s.values = palloc(sizeof(Datum) * Max(1, s.t->natts));
 	s.nulls = palloc(sizeof(bool) * Max(1, s.t->natts));
@@ -226,21 +184,19 @@ acquire_sample_rows(Relation rel, int elevel, HeapTuple *rows, int targrows, dou
 									 ALLOCSET_DEFAULT_SIZES);
 	s.spec.ranges = &whole;
 	s.spec.nranges = 1;
+	/* rows for each row of the engine */
+	per_row = size.rows > 0 ? size.tuples / size.rows : 1;
 	s.step = s.t->cells_layout ? (int) Min(MAX_STEP, ceil(2 * per_row / ROWS_PER_KEY)) : 1;
 	s.step = Max(1, s.step);
-	if (total > (double) targrows * WHOLE_FACTOR * s.step)
-	{
-		/* the first rows are read from the beginning of the table */
-		s.keys = lcons(makeStringInfo(),
-					   wt_scan_size_split_keys(largest, targrows / ROWS_PER_KEY + 1, false));
-	}
+	if (size.tuples > (double) targrows * WHOLE_FACTOR * s.step)
+		keys = wt_scan_size_split_keys(size.largest, targrows / ROWS_PER_KEY + 1, false, &nkeys);
 	s.scan = wt_engine_scan_open(ActiveSnapshotSet() ? GetActiveSnapshot()
 													 : GetTransactionSnapshot(),
 								 &s.spec);
-	if (list_length(s.keys) >= 10)
+	if (nkeys >= 9)
 	{
-		sample_keys(&s);
-		*totalrows = Max(total, s.n);
+		sample_keys(&s, keys, nkeys);
+		*totalrows = Max(size.tuples, s.n);
 	}
 	else
 	{
@@ -262,12 +218,11 @@ wt_analyze_foreign_table(Relation relation, AcquireSampleRowsFunc *func, BlockNu
 {
 	WtTable *t = wt_table(RelationGetRelid(relation));
 	WtEngineTable e;
-	wide_family_id largest;
-	double bytes = 0, per_row;
+	WtTableSize size = {0};
 
 	if (wt_engine_table(t, false, &e))
-		(void) table_size(t, &e, &bytes, &largest, &per_row);
+		wt_scan_size_table(t, &e, &size);
 	*func = acquire_sample_rows;
-	*totalpages = (BlockNumber) Min(bytes / BLCKSZ + 1, (double) MaxBlockNumber);
+	*totalpages = (BlockNumber) Min(size.bytes / BLCKSZ + 1, (double) MaxBlockNumber);
 	return true;
 }

@@ -26,12 +26,11 @@
 #include "engine/wide.h"
 #include "fdw/key/key_range.h"
 #include "fdw/plan/aggregate_plan.h"
+#include "fdw/plan/scan_size.h"
 #include "fdw/scan/chunk.h"
 #include "fdw/scan/scan.h"
 #include "fdw/scan/scan_state.h"
 #include "fdw/store/bytes.h"
-#include "fdw/store/error.h"
-#include "fdw/store/store.h"
 
 /* Chunks for each process; several, because estimates of their sizes are rough. */
 #define CHUNKS_PER_PROCESS 12
@@ -44,38 +43,9 @@
 struct WtCuts
 {
 	MemoryContext cxt; /* of the struct and the keys */
-	wide_range within; /* from the first range's beginning to the last one's end */
 	wide_bytes *keys;
 	int n;
-	int cap;
 };
-
-/* Callback of wide_split_keys.  It must not raise an error; a cut that is left out does no harm. */
-static wide_status
-keep_cut(void *arg, wide_bytes key)
-{
-	WtCuts *c = arg;
-	uint8 *copy;
-
-	if (c->n == c->cap || wt_bytes_cmp(key, c->within.lo) <= 0 ||
-		(c->within.hi.data != NULL && wt_bytes_cmp(key, c->within.hi) >= 0))
-		return WIDE_OK;
-	copy = palloc_extended(Max(1, key.len), MCXT_ALLOC_NO_OOM);
-	if (copy == NULL)
-		return WIDE_OK;
-	memcpy(copy, key.data, key.len);
-	c->keys[c->n++] = (wide_bytes) {copy, key.len};
-	return WIDE_OK;
-}
-
-static double
-cells_in(wide_family_id family, const wide_range *range)
-{
-	wide_estimate est = {0};
-
-	wt_error_check(wide_estimate_range(wt_store_db(), family, range, &est), "could not estimate");
-	return est.cells;
-}
 
 /*
  * Returns the family with the most cells of those whose columns are read; if none is read, the
@@ -85,7 +55,6 @@ cells_in(wide_family_id family, const wide_range *range)
 static wide_family_id
 main_family(WtScanState *st, double *cells)
 {
-	static const wide_range whole = {{(const uint8 *) "", 0}, {NULL, 0}};
 	wide_family_id found = 0;
 
 	*cells = -1;
@@ -96,7 +65,7 @@ main_family(WtScanState *st, double *cells)
 
 		if (f < 0 || st->e.families[f] == 0 || st->e.families[f] == found)
 			continue;
-		has = cells_in(st->e.families[f], &whole);
+		has = wt_scan_size_range(st->e.families[f], NULL).cells;
 		if (has > *cells)
 		{
 			*cells = has;
@@ -105,7 +74,7 @@ main_family(WtScanState *st, double *cells)
 	}
 	for (int i = 0; i < st->e.nall && (found == 0 || st->t->cells_layout); i++)
 	{
-		double has = cells_in(st->e.all[i], &whole);
+		double has = wt_scan_size_range(st->e.all[i], NULL).cells;
 
 		if (has > *cells)
 		{
@@ -121,9 +90,10 @@ static void
 find_cuts(WtScanState *st, int processes, WtCuts *c)
 {
 	const WtRanges *r;
+	wide_range within; /* from the first range's beginning to the last one's end */
 	wide_family_id family;
-	double all, within;
-	int want;
+	double all, cells;
+	int want, n;
 
 	if (!st->exists)
 		return;
@@ -134,17 +104,15 @@ find_cuts(WtScanState *st, int processes, WtCuts *c)
 	family = main_family(st, &all);
 	if (family == 0)
 		return;
-	c->within.lo = r->ranges[0][0].lo;
-	c->within.hi = r->ranges[0][r->n[0] - 1].hi;
-	within = cells_in(family, &c->within);
-	want = (int) Max(processes, Min(within / CHUNK_CELLS, (double) processes * CHUNKS_PER_PROCESS));
-	c->cap = MAX_PARTS;
-	c->keys = palloc(sizeof(wide_bytes) * c->cap);
-	wt_error_check(wide_split_keys(wt_store_db(), family,
-								   (int) Min(MAX_PARTS,
-											 ceil(want * Max(1, all) / Max(1, Min(within, all)))),
-								   true, keep_cut, c),
-				   "could not divide the table");
+	within = (wide_range) {r->ranges[0][0].lo, r->ranges[0][r->n[0] - 1].hi};
+	cells = wt_scan_size_range(family, &within).cells;
+	want = (int) Max(processes, Min(cells / CHUNK_CELLS, (double) processes * CHUNKS_PER_PROCESS));
+	c->keys = wt_scan_size_split_keys(
+		family, (int) Min(MAX_PARTS, ceil(want * Max(1, all) / Max(1, Min(cells, all)))), true, &n);
+	for (int i = 0; i < n; i++)
+		if (wt_bytes_cmp(c->keys[i], within.lo) > 0 &&
+			(within.hi.data == NULL || wt_bytes_cmp(c->keys[i], within.hi) < 0))
+			c->keys[c->n++] = c->keys[i];
 	if (c->n < want)
 		return;
 	/* the engine has returned more than wanted: take them at equal distances */
