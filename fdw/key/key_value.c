@@ -15,6 +15,7 @@
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "lib/stringinfo.h"
+#include "nodes/primnodes.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
@@ -258,6 +259,19 @@ wt_key_value_point(wide_bytes b, bool raw, WtInterval *out)
 	memcpy(p, b.data, n);
 	p[n - 1]++;
 	out->hi = (wide_bytes) {p, n};
+}
+
+WtArg
+wt_key_value_arg(Node *expr, Oid type)
+{
+	WtArg arg = {.type = type, .known = IsA(expr, Const)};
+
+	if (arg.known)
+	{
+		arg.isnull = ((Const *) expr)->constisnull;
+		arg.value = ((Const *) expr)->constvalue;
+	}
+	return arg;
 }
 
 int

@@ -6,6 +6,7 @@
 #define WT_KEY_VALUE_H
 
 #include "lib/stringinfo.h"
+#include "nodes/nodes.h"
 
 #include "engine/wide.h"
 #include "fdw/key/key_test.h"
@@ -29,6 +30,9 @@ typedef struct WtInterval
 	bool inf;	   /* without an upper end */
 	bool point;	   /* exactly the value whose bytes are lo */
 } WtInterval;
+
+/* Returns the value of an expression, which is known if it is a constant. */
+extern WtArg wt_key_value_arg(Node *expr, Oid type);
 
 /*
  * Appends the fixed beginning of a LIKE pattern, unescaped.

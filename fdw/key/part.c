@@ -11,22 +11,30 @@
 #include "fdw/table/encoding.h"
 #include "fdw/table/types.h"
 
+/* By the part's number behind those of the key: WT_PART_FAMILY to WT_PART_NO */
+static const WtRole cell_roles[] = {WT_CELL_FAMILY, WT_CELL_QUALIFIER, WT_CELL_VERSION, WT_CELL_TS,
+									WT_CELL_NO};
+
 WtColumn *
 wt_part_column(WtTable *t, int part)
 {
-	WtRole role;
-
 	if (part < t->nkeys)
 		return wt_key_column(t, part);
-	role = part == WT_PART_FAMILY(t)	  ? WT_CELL_FAMILY
-		   : part == WT_PART_QUALIFIER(t) ? WT_CELL_QUALIFIER
-		   : part == WT_PART_VERSION(t)	  ? WT_CELL_VERSION
-		   : part == WT_PART_TS(t)		  ? WT_CELL_TS
-										  : WT_CELL_NO;
 	for (int i = 0; i < t->natts; i++)
-		if (t->columns[i].role == role)
+		if (t->columns[i].role == cell_roles[part - t->nkeys])
 			return &t->columns[i];
 	return NULL;
+}
+
+int
+wt_part_of_column(WtTable *t, const WtColumn *c)
+{
+	if (c->role == WT_KEY)
+		return c->part;
+	for (int i = 0; i < (int) lengthof(cell_roles); i++)
+		if (c->role == cell_roles[i])
+			return t->nkeys + i;
+	return -1;
 }
 
 bool

@@ -21,6 +21,9 @@
 /* Returns the column that shows a part, NULL if the table has none. */
 extern WtColumn *wt_part_column(WtTable *t, int part);
 
+/* Returns the part that a column shows, -1 if it shows none. */
+extern int wt_part_of_column(WtTable *t, const WtColumn *c);
+
 /* Returns true if larger values come first. */
 extern bool wt_part_is_descending(WtTable *t, int part);
 

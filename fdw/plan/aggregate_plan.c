@@ -184,8 +184,7 @@ leading_parts(GroupInfo *p, List *conds, List *exprs)
 			return 0;
 		c = &p->t->columns[var->varattno - 1];
 		/* the value of a digest is in a cell, not in the key */
-		if (c->role != WT_KEY || c->enc == WT_ENC_MD5 || c->enc == WT_ENC_SHA1 ||
-			!wt_encoding_is_injective(c))
+		if (c->role != WT_KEY || wt_encoding_is_digest(c->enc) || !wt_encoding_is_injective(c))
 			return 0;
 		parts = bms_add_member(parts, c->part);
 		last = Max(last, c->part);

@@ -161,23 +161,32 @@ entry_bytes(Datum value, wide_bytes *out)
 	return wt_bytes_cmp(out[0], out[1]) == 0 ? 1 : 2;
 }
 
+/* Returns whether (a OP b) holds for booleans. */
+static bool
+holds(WtLeafOp op, bool a, bool b)
+{
+	switch (op)
+	{
+		case WT_LEAF_EQ:
+			return a == b;
+		case WT_LEAF_NE:
+			return a != b;
+		case WT_LEAF_LT:
+			return a < b;
+		case WT_LEAF_LE:
+			return a <= b;
+		case WT_LEAF_GT:
+			return a > b;
+		default:
+			return a >= b;
+	}
+}
+
 /* A boolean cell is false if its byte is 00, and else true. */
 static Outcome
 bool_predicate(Build *b, const WtColumn *c, WtLeafOp op, bool value)
 {
-	/* whether the clause holds for false, and for true */
-	bool of_false = op == WT_LEAF_EQ   ? !value
-					: op == WT_LEAF_NE ? value
-					: op == WT_LEAF_LT ? value
-					: op == WT_LEAF_LE ? true
-					: op == WT_LEAF_GT ? false
-									   : !value;
-	bool of_true = op == WT_LEAF_EQ	  ? value
-				   : op == WT_LEAF_NE ? !value
-				   : op == WT_LEAF_LT ? false
-				   : op == WT_LEAF_LE ? value
-				   : op == WT_LEAF_GT ? !value
-									  : true;
+	bool of_false = holds(op, false, value), of_true = holds(op, true, value);
 
 	if (of_false && of_true)
 		return add_predicate(b, c, WIDE_OP_NOT_NULL, NULL, 0);
@@ -509,21 +518,17 @@ wt_cell_predicate_recent_share(PlannerInfo *root, WtTable *t, WtEngineTable *e, 
 		WtCellClause *filter = lfirst(lc);
 		WtCellClauseLeaf *leaf = linitial(filter->leaves);
 		WtLeaf one = {.attno = leaf->attno, .op = leaf->op, .key = -1};
-		WtArg arg = {.type = leaf->type};
+		WtArg arg;
 		WtPredicates p;
 		const wide_predicate *cell;
 		int64 since;
-		Node *value;
 
 		if (t->columns[leaf->attno - 1].role != WT_TIMESTAMP_OF ||
 			list_length(filter->leaves) > 1 || leaf->value == NULL)
 			continue;
-		value = estimate_expression_value(root, leaf->value);
-		if (!IsA(value, Const))
+		arg = wt_key_value_arg(estimate_expression_value(root, leaf->value), leaf->type);
+		if (!arg.known)
 			continue;
-		arg.known = true;
-		arg.isnull = ((Const *) value)->constisnull;
-		arg.value = ((Const *) value)->constvalue;
 		wt_cell_predicate_make(t, e, &one, 1, &arg, &p);
 		cell = latest_since(&p, &since);
 		if (p.never)
@@ -581,6 +586,14 @@ wt_cell_predicate_attach(const WtPredicates *p, WtTable *t, WtEngineTable *e, Wt
 	spec->npredicates = p->n;
 }
 
+static void
+print_bytes(StringInfo out, wide_bytes b)
+{
+	appendBinaryStringInfo(out, (const char *) &b.len, sizeof(b.len));
+	if (b.len > 0)
+		appendBinaryStringInfo(out, (const char *) b.data, (int) b.len);
+}
+
 void
 wt_cell_predicate_print(const WtPredicates *p, StringInfo out)
 {
@@ -588,23 +601,11 @@ wt_cell_predicate_print(const WtPredicates *p, StringInfo out)
 	for (int i = 0; i < p->n; i++)
 	{
 		const wide_predicate *one = &p->list[i];
+		int head[] = {one->family, one->clause, one->op, one->kind, one->nvalues};
 
-		appendBinaryStringInfo(out, (const char *) &one->family, sizeof(one->family));
-		appendBinaryStringInfo(out, (const char *) &one->clause, sizeof(one->clause));
-		appendBinaryStringInfo(out, (const char *) &one->op, sizeof(one->op));
-		appendBinaryStringInfo(out, (const char *) &one->kind, sizeof(one->kind));
-		appendBinaryStringInfo(out, (const char *) &one->qualifier.len, sizeof(one->qualifier.len));
-		if (one->qualifier.len > 0)
-			appendBinaryStringInfo(out, (const char *) one->qualifier.data,
-								   (int) one->qualifier.len);
-		appendBinaryStringInfo(out, (const char *) &one->nvalues, sizeof(one->nvalues));
+		appendBinaryStringInfo(out, (const char *) head, sizeof(head));
+		print_bytes(out, one->qualifier);
 		for (int v = 0; v < one->nvalues; v++)
-		{
-			appendBinaryStringInfo(out, (const char *) &one->values[v].len,
-								   sizeof(one->values[v].len));
-			if (one->values[v].len > 0)
-				appendBinaryStringInfo(out, (const char *) one->values[v].data,
-									   (int) one->values[v].len);
-		}
+			print_bytes(out, one->values[v]);
 	}
 }

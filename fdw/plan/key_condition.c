@@ -63,12 +63,6 @@
 #include "fdw/table/types.h"
 
 static bool
-is_digest(const WtColumn *c)
-{
-	return c->enc == WT_ENC_MD5 || c->enc == WT_ENC_SHA1;
-}
-
-static bool
 is_deterministic(Oid collation)
 {
 	return OidIsValid(collation) && get_collation_isdeterministic(collation);
@@ -87,25 +81,9 @@ static int
 match_part(Match *m, Node *node)
 {
 	int attno = wt_plain_column(m->rel, node);
-	WtColumn *c;
 
-	if (attno <= 0 || attno > m->t->natts)
-		return -1;
-	c = &m->t->columns[attno - 1];
-	if (c->role == WT_KEY)
-		return c->part;
-	if (m->t->cells_layout && c->role == WT_CELL_FAMILY && wt_is_text(c->typid))
-		return WT_PART_FAMILY(m->t);
-	if (m->t->cells_layout && c->role == WT_CELL_QUALIFIER &&
-		(wt_is_text(c->typid) || c->typid == BYTEAOID))
-		return WT_PART_QUALIFIER(m->t);
-	if (m->t->cells_layout && c->role == WT_CELL_VERSION && wt_is_integer(c->typid))
-		return WT_PART_VERSION(m->t);
-	if (m->t->cells_layout && c->role == WT_CELL_TS)
-		return WT_PART_TS(m->t);
-	if (m->t->cells_layout && c->role == WT_CELL_NO)
-		return WT_PART_NO(m->t);
-	return -1;
+	return attno > 0 && attno <= m->t->natts ? wt_part_of_column(m->t, &m->t->columns[attno - 1])
+											 : -1;
 }
 
 /* Returns true if the expression can be computed without the table's rows. */
@@ -206,7 +184,7 @@ comparison_allowed(Match *m, int part, WtKind kind, Oid type, Oid collation, boo
 			return false;
 		if (wt_is_string(c->typid) && !pattern && !is_deterministic(collation))
 			return false;
-		*faithful = !is_digest(c);
+		*faithful = !wt_encoding_is_digest(c->enc);
 		return true;
 	}
 	/* intervals of text qualifiers must not include any that is shown as \x...:
@@ -479,7 +457,8 @@ match_null_test(Match *m, NullTest *n)
 	int part = match_part(m, (Node *) n->arg);
 
 	/* the value of a digest is in a cell, which may be missing */
-	if (part < 0 || part >= m->t->nkeys || n->argisrow || is_digest(wt_key_column(m->t, part)))
+	if (part < 0 || part >= m->t->nkeys || n->argisrow ||
+		wt_encoding_is_digest(wt_key_column(m->t, part)->enc))
 		return NULL;
 	if (n->nulltesttype == IS_NULL)
 		return new_cond(m, part, WT_COND_NEVER, true);

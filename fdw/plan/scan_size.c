@@ -28,6 +28,7 @@
 #include "fdw/ddl/engine_table.h"
 #include "fdw/key/key_range.h"
 #include "fdw/key/key_test.h"
+#include "fdw/key/key_value.h"
 #include "fdw/key/part.h"
 #include "fdw/plan/cell_clause.h"
 #include "fdw/plan/cell_predicate.h"
@@ -160,17 +161,9 @@ find_known_tests(PlannerInfo *root, List *conds, KnownTests *k)
 		test->arm = f->arm;
 		forboth(v, c->values, ty, c->types)
 		{
-			Node *value = estimate_expression_value(root, lfirst(v));
-			WtArg *arg = &k->args[n++];
-
-			arg->type = lfirst_oid(ty);
-			if (IsA(value, Const))
-			{
-				arg->known = true;
-				arg->isnull = ((Const *) value)->constisnull;
-				arg->value = ((Const *) value)->constvalue;
-			}
-			all = all && arg->known;
+			k->args[n] = wt_key_value_arg(estimate_expression_value(root, lfirst(v)),
+										  lfirst_oid(ty));
+			all = all && k->args[n++].known;
 		}
 		if (!all)
 			k->later = list_append_unique_ptr(k->later, f->clause);

@@ -29,6 +29,7 @@
 #include "fdw/plan/aggregate_plan.h"
 #include "fdw/row/reader.h"
 #include "fdw/scan/aggregate_state.h"
+#include "fdw/table/encoding.h"
 #include "fdw/table/type_kind.h"
 #include "fdw/table/types.h"
 
@@ -311,7 +312,7 @@ wt_accumulator_begin(WtAggState *a, WtAccumulator *item, const WtAggItem *plan, 
 	{
 		const WtColumn *c = &a->t->columns[item->column];
 
-		if (c->role == WT_KEY && c->enc != WT_ENC_MD5 && c->enc != WT_ENC_SHA1)
+		if (c->role == WT_KEY && !wt_encoding_is_digest(c->enc))
 			a->direct.need_part[c->part] = a->direct.any_part = true;
 		else if (c->role != WT_CELL)
 			a->direct.possible = false;

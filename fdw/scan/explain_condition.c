@@ -84,13 +84,10 @@ value_text(WtShown *s, int index)
 static const char *
 part_name(WtTable *t, int part)
 {
-	if (part < t->nkeys)
-		return quote_identifier(t->columns[t->keys[part]].name);
-	return part == WT_PART_FAMILY(t)	  ? "family"
-		   : part == WT_PART_QUALIFIER(t) ? "qualifier"
-		   : part == WT_PART_VERSION(t)	  ? "version"
-		   : part == WT_PART_TS(t)		  ? "ts"
-										  : "cell_no";
+	static const char *const names[] = {"family", "qualifier", "version", "ts", "cell_no"};
+
+	return part < t->nkeys ? quote_identifier(t->columns[t->keys[part]].name)
+						   : names[part - t->nkeys];
 }
 
 /* ------------------------------------------------------------- conditions */
@@ -375,17 +372,10 @@ wt_explain_condition_times(WtShown *s, ExplainState *es)
 static void
 constant_ranges(WtShown *s, List *types, WtRanges *out)
 {
-	WtArg *args = palloc0(sizeof(WtArg) * Max(1, s->nvalues));
+	WtArg *args = palloc(sizeof(WtArg) * Max(1, s->nvalues));
 
 	for (int i = 0; i < s->nvalues; i++)
-	{
-		Const *c = list_nth_node(Const, s->exprs, i);
-
-		args[i].type = list_nth_oid(types, i);
-		args[i].known = true;
-		args[i].isnull = c->constisnull;
-		args[i].value = c->constvalue;
-	}
+		args[i] = wt_key_value_arg(list_nth(s->exprs, i), list_nth_oid(types, i));
 	wt_key_range_make(s->t, s->tests, s->ntests, args, out);
 }
 

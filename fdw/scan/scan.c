@@ -397,9 +397,7 @@ predicates_changed(WtScanState *st)
 		return false;
 	initStringInfo(&now);
 	wt_cell_predicate_print(&st->range.predicates, &now);
-	same = wt_bytes_cmp((wide_bytes) {(const uint8 *) now.data, now.len},
-						(wide_bytes) {(const uint8 *) st->open.predicates.data,
-									  st->open.predicates.len}) == 0;
+	same = wt_bytes_cmp(wt_bytes_of(&now), wt_bytes_of(&st->open.predicates)) == 0;
 	pfree(now.data);
 	return !same;
 }
