@@ -19,6 +19,8 @@
 
 #include "fdw/plan/aggregate_plan.h"
 
+#include <math.h>
+
 #include "access/htup_details.h"
 #include "access/nbtree.h"
 #include "access/stratnum.h"
@@ -44,6 +46,7 @@
 #include "fdw/plan/plan_private.h"
 #include "fdw/plan/scan_path.h"
 #include "fdw/plan/scan_plan.h"
+#include "fdw/plan/scan_size.h"
 #include "fdw/store/compat.h"
 #include "fdw/store/settings.h"
 #include "fdw/table/encoding.h"
@@ -75,19 +78,25 @@ typedef struct GroupInfo
 
 /* -------------------------------------------------------------- aggregates */
 
-/* Returns true if the scan can evaluate the expression for each row. */
+/* Returns true if the expression needs system columns or whole rows, which the scan does not have.
+ */
 static bool
-is_evaluable(RelOptInfo *base, Node *expr)
+has_system_columns(RelOptInfo *base, Node *expr)
 {
 	Bitmapset *attrs = NULL;
 	int first;
 
-	if (contain_subplans(expr) || contain_volatile_functions(expr))
-		return false;
-	/* the scan has no system columns and whole rows */
 	pull_varattnos(expr, base->relid, &attrs);
 	first = bms_next_member(attrs, -1);
-	return first < 0 || first + FirstLowInvalidHeapAttributeNumber > 0;
+	return first >= 0 && first + FirstLowInvalidHeapAttributeNumber <= 0;
+}
+
+/* Returns true if the scan can evaluate the expression for each row. */
+static bool
+is_evaluable(RelOptInfo *base, Node *expr)
+{
+	return !contain_subplans(expr) && !contain_volatile_functions(expr) &&
+		   !has_system_columns(base, expr);
 }
 
 /* min, max: recognises an aggregate that is the first value in an operator's order. */
@@ -169,8 +178,9 @@ recognise(RelOptInfo *base, Aggref *a)
  * else.
  */
 static int
-leading_parts(GroupInfo *p, List *conds, List *exprs)
+leading_parts(GroupInfo *p, List *exprs)
 {
+	WtRelInfo *info = p->base->fdw_private;
 	Bitmapset *parts = NULL;
 	int last = -1;
 	ListCell *lc;
@@ -190,7 +200,7 @@ leading_parts(GroupInfo *p, List *conds, List *exprs)
 		last = Max(last, c->part);
 	}
 	for (int part = 0; part < last; part++)
-		if (!bms_is_member(part, parts) && !wt_key_choice_part_is_single(conds, part))
+		if (!bms_is_member(part, parts) && !wt_key_choice_part_is_single(info->conds, part))
 			return 0;
 	return last + 1;
 }
@@ -269,7 +279,8 @@ is_simple_scan(PlannerInfo *root, RelOptInfo *rel)
 
 	if (!wt_settings_enable_pushdown || !IS_SIMPLE_REL(rel) || rel->fdw_private == NULL ||
 		rel->rtekind != RTE_RELATION || IS_DUMMY_REL(rel) || !bms_is_empty(rel->lateral_relids) ||
-		root->parse->hasTargetSRFs || root->parse->groupingSets != NIL)
+		root->parse->hasTargetSRFs || root->parse->groupingSets != NIL ||
+		wt_scan_path_lock_mode(root, rel) != WT_LOCK_NONE)
 		return false;
 	foreach(lc, rel->baserestrictinfo)
 	{
@@ -291,53 +302,53 @@ make_plain_scan(PlannerInfo *root, GroupInfo *p, ForeignScan **scan)
 {
 	ForeignPath path = {.path.parent = p->base};
 	Oid relid = planner_rt_fetch(p->base->relid, root)->relid;
-	ListCell *lc;
 
 	path.fdw_private = list_make2(makeInteger(p->reverse), makeInteger(p->parts > 0));
 	*scan = wt_scan_plan_get_plan(root, p->base, relid, &path, NIL, p->base->baserestrictinfo,
 								  NULL);
-	foreach(lc, (*scan)->scan.plan.qual)
-	{
-		Bitmapset *attrs = NULL;
-		int first;
-
-		/* volatile clauses are no obstacle: they are evaluated once for each row here, too */
-		pull_varattnos(lfirst(lc), p->base->relid, &attrs);
-		first = bms_next_member(attrs, -1);
-		if (first >= 0 && first + FirstLowInvalidHeapAttributeNumber <= 0)
-			return false;
-	}
-	return true;
+	/* volatile clauses are no obstacle: they are evaluated once for each row here, too */
+	return !has_system_columns(p->base, (Node *) (*scan)->scan.plan.qual);
 }
 
 /* Adds the path, as a loose scan if that is possible and cheaper. */
 static void
 add_aggregate_path(PlannerInfo *root, RelOptInfo *output, PathTarget *target, GroupInfo *p,
-				   WtScanPlan *s, List *groups)
+				   List *groups)
 {
+	WtRelInfo *info = p->base->fdw_private;
+	const WtScanSize *size = &info->size;
 	ForeignScan *scan;
-	bool directed, reverse = s->reverse, enough = first_row_is_enough(p, &directed, &reverse);
-	double ngroups, rows;
-	Cost stream, loose;
-	int npathkeys;
+	bool ordered = false, directed, enough, reverse;
+	int buckets = Max(1, p->t->salt_buckets),
+		npathkeys = wt_scan_path_pathkeys(root, p->base, p->t, info->conds, &ordered);
+	double ngroups = 1, rows;
+	Cost startup, total, seek, stream, loose;
 
+	reverse = ordered;
+	enough = first_row_is_enough(p, &directed, &reverse);
 	p->reverse = p->parts > 0 && reverse;
 	if (!make_plain_scan(root, p, &scan))
 		return;
-	rows = ngroups = p->parts > 0 ? estimate_num_groups(root, groups, s->rows, NULL, NULL) : 1;
-	/* no tuple is made of a row, but its cells are read as usual */
-	stream = s->total - s->delivered * 0.5 * cpu_tuple_cost +
-			 s->rows * list_length(p->items) * 0.5 * cpu_operator_cost;
 	if (p->parts > 0)
-		stream += s->merge;
-	loose = s->startup + ngroups * (s->seek + cpu_tuple_cost);
+		ngroups = estimate_num_groups(root, groups, p->base->rows, NULL, NULL);
+	rows = ngroups;
+	wt_scan_size_cost(p->base, info, size, &p->base->baserestrictcost, false, &startup, &total);
+	/* no tuple is made of a row, but its cells are read as usual */
+	stream = total - size->delivered * 0.5 * cpu_tuple_cost +
+			 p->base->rows * list_length(p->items) * 0.5 * cpu_operator_cost;
+	if (p->parts > 0)
+		stream += size->scanned * log2(buckets) * cpu_operator_cost;
+	seek = ((info->blocks > 0 ? seq_page_cost : 0) + WT_SEEK_COST * cpu_operator_cost) *
+		   info->families * buckets;
+	loose = startup + ngroups * (seek + cpu_tuple_cost);
 	/* in each group, rows are read until one meets the conditions on cells */
-	loose += Min(s->scanned, ngroups * s->scanned / Max(1, s->rows)) * (s->total - s->startup) /
-			 Max(1, s->scanned);
+	loose += Min(size->scanned, ngroups * size->scanned / Max(1, p->base->rows)) *
+			 (total - startup) / Max(1, size->scanned);
 	p->loose = enough && scan->scan.plan.qual == NIL && loose < stream;
 	if (!p->loose)
-		p->reverse = p->parts > 0 && s->reverse;
-	npathkeys = p->parts > 0 && p->reverse == s->reverse ? s->npathkeys : 0;
+		p->reverse = p->parts > 0 && ordered;
+	if (p->parts == 0 || p->reverse != ordered)
+		npathkeys = 0;
 	if (p->having != NIL)
 		rows = clamp_row_est(rows * clauselist_selectivity(root, p->having, 0, JOIN_INNER, NULL));
 	if (p->loose)
@@ -345,9 +356,9 @@ add_aggregate_path(PlannerInfo *root, RelOptInfo *output, PathTarget *target, Gr
 	stream += ngroups * cpu_tuple_cost + target->cost.startup + rows * target->cost.per_tuple;
 	{
 		List *pathkeys = list_truncate(list_copy(root->query_pathkeys), npathkeys);
-		Cost startup = p->parts > 0 ? s->startup : stream;
-		ForeignPath *path = wt_create_foreign_upper_path(root, output, target, rows, startup,
-														 stream, pathkeys, list_make1(p));
+		ForeignPath *path = wt_create_foreign_upper_path(root, output, target, rows,
+														 p->parts > 0 ? startup : stream, stream,
+														 pathkeys, list_make1(p));
 
 		/* a worker may run it, but as a whole */
 		path->path.parallel_aware = false;
@@ -357,20 +368,15 @@ add_aggregate_path(PlannerInfo *root, RelOptInfo *output, PathTarget *target, Gr
 
 /* Adds a path for GROUP BY, or for aggregates of all rows. */
 static void
-add_grouping_path(PlannerInfo *root, RelOptInfo *base, RelOptInfo *output,
-				  GroupPathExtraData *extra)
+add_grouping_path(PlannerInfo *root, GroupInfo *p, RelOptInfo *output, GroupPathExtraData *extra)
 {
 	PathTarget *target = output->reltarget;
-	GroupInfo *p = palloc0(sizeof(GroupInfo));
-	WtScanPlan s;
 	List *groups = NIL, *refs = NIL;
 	ListCell *lc;
 	int i = 0;
 
-	if (extra->patype == PARTITIONWISE_AGGREGATE_PARTIAL || !wt_scan_path_plain(root, base, &s))
+	if (extra->patype == PARTITIONWISE_AGGREGATE_PARTIAL)
 		return;
-	p->base = base;
-	p->t = s.t;
 	foreach(lc, target->exprs)
 	{
 		Index ref = get_pathtarget_sortgroupref(target, i++);
@@ -384,49 +390,50 @@ add_grouping_path(PlannerInfo *root, RelOptInfo *base, RelOptInfo *output,
 	foreach(lc, root->parse->groupClause)
 		if (!list_member_int(refs, (int) lfirst_node(SortGroupClause, lc)->tleSortGroupRef))
 			return;
-	p->parts = leading_parts(p, s.conds, groups);
+	p->parts = leading_parts(p, groups);
 	if (groups != NIL && p->parts == 0)
 		return;
 	p->having = (List *) extra->havingQual;
 	if (!collect_output(p, groups, target->exprs) || !collect_output(p, groups, p->having))
 		return;
-	add_aggregate_path(root, output, target, p, &s, groups);
+	add_aggregate_path(root, output, target, p, groups);
 }
 
 static void
-add_distinct_path(PlannerInfo *root, RelOptInfo *base, RelOptInfo *output)
+add_distinct_path(PlannerInfo *root, GroupInfo *p, RelOptInfo *output)
 {
 	PathTarget *target = root->upper_targets[UPPERREL_DISTINCT];
-	GroupInfo *p = palloc0(sizeof(GroupInfo));
-	WtScanPlan s;
 	ListCell *lc;
 
 	if (root->parse->hasDistinctOn || root->parse->hasAggs || root->parse->groupClause != NIL ||
-		root->parse->hasWindowFuncs || target == NULL || !wt_scan_path_plain(root, base, &s))
+		root->parse->hasWindowFuncs || target == NULL)
 		return;
-	p->base = base;
-	p->t = s.t;
 	/* all columns of the result are part of the DISTINCT */
 	foreach(lc, target->exprs)
 		if (!IsA(lfirst(lc), Var))
 			return;
-	p->parts = leading_parts(p, s.conds, target->exprs);
+	p->parts = leading_parts(p, target->exprs);
 	if (p->parts == 0 || !collect_output(p, target->exprs, target->exprs))
 		return;
-	add_aggregate_path(root, output, target, p, &s, target->exprs);
+	add_aggregate_path(root, output, target, p, target->exprs);
 }
 
 void
 wt_aggregate_plan_get_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel,
 								  RelOptInfo *output_rel, void *extra)
 {
+	GroupInfo *p;
+
 	if ((stage != UPPERREL_GROUP_AGG && stage != UPPERREL_DISTINCT) ||
 		!is_simple_scan(root, input_rel))
 		return;
+	p = palloc0(sizeof(GroupInfo));
+	p->base = input_rel;
+	p->t = ((WtRelInfo *) input_rel->fdw_private)->t;
 	if (stage == UPPERREL_GROUP_AGG)
-		add_grouping_path(root, input_rel, output_rel, extra);
+		add_grouping_path(root, p, output_rel, extra);
 	else
-		add_distinct_path(root, input_rel, output_rel);
+		add_distinct_path(root, p, output_rel);
 }
 
 /* -------------------------------------------------------------------- plan */

@@ -85,13 +85,12 @@ wt_scan_path_part_sorts(WtTable *t, int part, Oid opfamily, Oid collation)
 }
 
 /*
- * Returns how many of the query's pathkeys a scan in key order satisfies, and sets *reverse to its
- * direction.  Parts that are bound to one value do not count.  NULLS FIRST or LAST does not matter:
+ * Parts that are bound to one value do not count.  NULLS FIRST or LAST does not matter:
  * keys are not null.  In the layout 'cells' the cells of a row are in the order of family,
  * qualifier and version, in backward scans, too.
  */
-static int
-match_pathkeys(PlannerInfo *root, RelOptInfo *rel, WtTable *t, List *conds, bool *reverse)
+int
+wt_scan_path_pathkeys(PlannerInfo *root, RelOptInfo *rel, WtTable *t, List *conds, bool *reverse)
 {
 	int parts = t->cells_layout ? WT_PART_VERSION(t) + 1 : t->nkeys;
 	int part = 0, n = 0;
@@ -253,7 +252,7 @@ add_ordered_paths(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const WtS
 
 	if (!wt_settings_enable_pushdown)
 		return;
-	n = match_pathkeys(root, rel, info->t, info->conds, &reverse);
+	n = wt_scan_path_pathkeys(root, rel, info->t, info->conds, &reverse);
 	if (n > 0)
 	{
 		List *keys = list_copy(root->query_pathkeys);
@@ -382,31 +381,6 @@ wt_scan_path_get_paths(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 	add_scan_paths(root, baserel, info, &size, NIL, false, &baserel->baserestrictcost);
 	add_ordered_paths(root, baserel, info, &size, &baserel->baserestrictcost);
 	add_parameterized_paths(root, baserel, info);
-}
-
-bool
-wt_scan_path_plain(PlannerInfo *root, RelOptInfo *rel, WtScanPlan *out)
-{
-	WtRelInfo *info = rel->fdw_private;
-	WtScanSize size;
-
-	if (wt_scan_path_lock_mode(root, rel) != WT_LOCK_NONE)
-		return false;
-	memset(out, 0, sizeof(*out));
-	wt_scan_size_estimate(root, rel, info, info->conds, rel->baserestrictinfo, &size);
-	wt_scan_size_cost(rel, info, &size, &rel->baserestrictcost, false, &out->startup, &out->total);
-	out->t = info->t;
-	out->rows = rel->rows;
-	out->scanned = size.scanned;
-	out->delivered = size.delivered;
-	out->merge = info->t->salt_buckets > 1
-					 ? size.scanned * log2(info->t->salt_buckets) * cpu_operator_cost
-					 : 0;
-	out->seek = ((info->blocks > 0 ? seq_page_cost : 0) + WT_SEEK_COST * cpu_operator_cost) *
-				info->families * Max(1, info->t->salt_buckets);
-	out->conds = info->conds;
-	out->npathkeys = match_pathkeys(root, rel, info->t, info->conds, &out->reverse);
-	return true;
 }
 
 WtLock
