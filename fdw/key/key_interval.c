@@ -76,7 +76,8 @@ prefix_interval(WtTable *t, const WtTest *test, const WtArg *arg, WtInterval *ou
 	if (test->kind == WT_COND_STARTS)
 		appendBinaryStringInfo(&prefix, VARDATA_ANY(v), VARSIZE_ANY_EXHDR(v));
 	else if (test->kind == WT_COND_LIKE)
-		whole = wt_key_value_like_prefix(VARDATA_ANY(v), VARSIZE_ANY_EXHDR(v), &prefix);
+		whole = wt_key_value_like_prefix(VARDATA_ANY(v), VARSIZE_ANY_EXHDR(v), &prefix) ==
+				WT_LIKE_VALUE;
 	else
 	{
 		char *p = regexp_fixed_prefix((text *) v, false, C_COLLATION_OID, &whole);
@@ -400,7 +401,7 @@ test_intervals(WtTable *t, const WtTest *test, const WtArg *args)
 			p.n = 1;
 			p.restricted = prefix_interval(t, test, &args[test->first], p.iv);
 			break;
-		case WT_COND_OR:
+		default:
 			break;
 	}
 	/* a test that turned out to say nothing may have left some intervals */

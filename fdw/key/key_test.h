@@ -5,6 +5,7 @@
 #ifndef WT_KEY_TEST_H
 #define WT_KEY_TEST_H
 
+/* What a condition on a part of the key, or on a cell, says. */
 typedef enum WtKind
 {
 	WT_COND_EQ,
@@ -19,7 +20,13 @@ typedef enum WtKind
 	WT_COND_REGEX,	/* ~ pattern */
 	WT_COND_NEVER,	/* IS NULL */
 	WT_COND_NE,		/* <> */
-	WT_COND_OR		/* a disjunction; never a test, see WtCond.arms */
+	WT_COND_OR,		/* a disjunction; never a test, see WtCond.arms */
+	/* on cells only (WtLeaf) */
+	WT_COND_NOT_ANY,  /* <> ALL (array) */
+	WT_COND_DISTINCT, /* IS DISTINCT FROM */
+	WT_COND_NOT_DISTINCT,
+	WT_COND_NULL, /* without a value, like the next one */
+	WT_COND_NOT_NULL
 } WtKind;
 
 /*

@@ -159,13 +159,19 @@ wt_key_value_adapt(const WtColumn *c, Oid type, Datum *value)
 }
 
 bool
+wt_key_value_is_local(const WtColumn *c, Oid type)
+{
+	return (c->typid == TIMESTAMPOID || c->typid == DATEOID) && type != c->typid &&
+		   (type == TIMESTAMPOID || type == TIMESTAMPTZOID);
+}
+
+bool
 wt_key_value_move_local_bound(const WtColumn *c, bool less, WtArg *arg)
 {
 	const int64 slack = 2 * USECS_PER_DAY;
 	Timestamp local;
 
-	if ((c->typid != TIMESTAMPOID && c->typid != DATEOID) || arg->type == c->typid ||
-		arg->type == DATEOID)
+	if (!wt_key_value_is_local(c, arg->type))
 		return true;
 	local = DatumGetTimestamp(arg->value);
 	if (TIMESTAMP_NOT_FINITE(local) || local < MIN_TIMESTAMP + 2 * slack ||
@@ -318,20 +324,21 @@ wt_key_value_list(const WtTest *test, const WtArg *args, WtArg **out, int *n)
 	return true;
 }
 
-bool
+WtLike
 wt_key_value_like_prefix(const char *pattern, int len, StringInfo out)
 {
-	for (int i = 0; i < len; i++)
+	int i = 0;
+
+	for (; i < len && pattern[i] != '%' && pattern[i] != '_'; i++)
 	{
-		if (pattern[i] == '%' || pattern[i] == '_')
-			return false;
-		if (pattern[i] == '\\')
-		{
-			/* LIKE raises an error for a pattern that ends here */
-			if (++i == len)
-				return false;
-		}
+		/* LIKE raises an error for a pattern that ends with a backslash */
+		if (pattern[i] == '\\' && ++i == len)
+			return WT_LIKE_MORE;
 		appendStringInfoChar(out, pattern[i]);
 	}
-	return true;
+	if (i == len)
+		return WT_LIKE_VALUE;
+	while (i < len && pattern[i] == '%')
+		i++;
+	return i == len ? WT_LIKE_PREFIX : WT_LIKE_MORE;
 }

@@ -34,18 +34,26 @@ typedef struct WtInterval
 /* Returns the value of an expression, which is known if it is a constant. */
 extern WtArg wt_key_value_arg(Node *expr, Oid type);
 
-/*
- * Appends the fixed beginning of a LIKE pattern, unescaped.
- * Returns: true if the pattern has nothing else.
- */
-extern bool wt_key_value_like_prefix(const char *pattern, int len, StringInfo out);
+/* What a LIKE pattern has besides its fixed beginning */
+typedef enum WtLike
+{
+	WT_LIKE_VALUE,	/* nothing: it is a value */
+	WT_LIKE_PREFIX, /* only % */
+	WT_LIKE_MORE
+} WtLike;
+
+/* Appends the fixed beginning of a LIKE pattern, unescaped. */
+extern WtLike wt_key_value_like_prefix(const char *pattern, int len, StringInfo out);
+
+/* Returns true if the column has local times or dates, and the type has points in time that are
+ * compared with them only roughly in the same order. */
+extern bool wt_key_value_is_local(const WtColumn *c, Oid type);
 
 /*
- * Prepares the value of <, <=, >, >= for a part of another type: a point in time that is compared
- * with local times or dates.  Where clocks are set back or forward, the orders of the two differ,
- * by an hour as a rule and by a day at most.  So the bound is moved by more than that (less: up,
- * else down) and becomes a value of the part's type; the clause must be tested again.
- * Returns: false if nothing can be said.
+ * Prepares the value of <, <=, >, >= for a part for which wt_key_value_is_local.  Where clocks are
+ * set back or forward, the orders of the two differ, by an hour as a rule and by a day at most.  So
+ * the bound is moved by more than that (less: up, else down) and becomes a value of the part's
+ * type; the clause must be tested again. Returns: false if nothing can be said.
  */
 extern bool wt_key_value_move_local_bound(const WtColumn *c, bool less, WtArg *arg);
 

@@ -10,8 +10,6 @@
 
 #include "fdw/plan/cell_clause.h"
 
-#include "access/stratnum.h"
-#include "catalog/pg_opfamily.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "lib/stringinfo.h"
@@ -24,9 +22,9 @@
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
-#include "utils/typcache.h"
 
 #include "fdw/key/key_value.h"
+#include "fdw/plan/operator.h"
 #include "fdw/plan/plain_column.h"
 #include "fdw/plan/plan_private.h"
 #include "fdw/store/bytes.h"
@@ -204,12 +202,12 @@ is_value(Match *m, Node *node)
 }
 
 static bool
-add_leaf(Match *m, const WtColumn *c, WtLeafOp op, Node *value, Oid type)
+add_leaf(Match *m, const WtColumn *c, WtKind kind, Node *value, Oid type)
 {
 	WtCellClauseLeaf *leaf = palloc0(sizeof(WtCellClauseLeaf));
 
 	leaf->attno = c->attno;
-	leaf->op = op;
+	leaf->kind = kind;
 	leaf->key = m->key;
 	leaf->value = value;
 	leaf->type = type;
@@ -217,85 +215,27 @@ add_leaf(Match *m, const WtColumn *c, WtLeafOp op, Node *value, Oid type)
 	return true;
 }
 
-static bool
-is_deterministic(Oid collation)
-{
-	return OidIsValid(collation) && get_collation_isdeterministic(collation);
-}
-
-/* Returns true if wt_key_value_adapt can place values of type right in the column. */
-static bool
-type_allowed(const WtColumn *c, Oid left, Oid right)
-{
-	if (wt_is_text(c->typid))
-		return left == TEXTOID && right == TEXTOID;
-	if (type_is_enum(c->typid))
-		return left == ANYENUMOID && right == ANYENUMOID;
-	if (left != c->typid)
-		return false;
-	if (right == left || (wt_is_integer(left) && wt_is_integer(right)))
-		return true;
-	switch (left)
-	{
-		case FLOAT4OID:
-			return right == FLOAT8OID;
-		case FLOAT8OID:
-			return right == FLOAT4OID;
-		case TIMESTAMPTZOID:
-			return right == DATEOID || right == TIMESTAMPOID;
-		case TIMESTAMPOID:
-			return right == DATEOID;
-		default:
-			return false;
-	}
-}
-
 /*
  * Returns true if (column OP value) can be answered by the cell's bytes or its timestamp; sets the
  * operator and the type of the value.
  */
 static bool
-match_operator(const WtColumn *c, Oid opno, Oid collation, WtLeafOp *op, Oid *type)
+match_operator(const WtColumn *c, Oid opno, Oid collation, WtKind *kind, Oid *type)
 {
-	static const WtLeafOp ops[] = {0, WT_LEAF_LT, WT_LEAF_LE, WT_LEAF_EQ, WT_LEAF_GE, WT_LEAF_GT};
-	Oid families[2] = {lookup_type_cache(c->typid, TYPECACHE_BTREE_OPFAMILY)->btree_opf,
-					   TEXT_PATTERN_BTREE_FAM_OID};
 	WtCellOrder order;
 
-	if (!wt_cell_clause_order(c, &order))
-		return false;
-	for (int i = 0; i < (wt_is_text(c->typid) ? 2 : 1); i++)
-	{
-		Oid left, equal = opno;
-		int strategy;
-		bool negated = false, equality;
+	return wt_cell_clause_order(c, &order) &&
+		   wt_operator_compares(c, opno, collation, kind, type) &&
+		   !wt_key_value_is_local(c, *type) &&
+		   (!order.equality || *kind == WT_COND_EQ || *kind == WT_COND_NE);
+}
 
-		if (!OidIsValid(families[i]))
-			continue;
-		if (get_op_opfamily_strategy(opno, families[i]) == 0)
-		{
-			equal = get_negator(opno);
-			negated = true;
-			if (!OidIsValid(equal) ||
-				get_op_opfamily_strategy(equal, families[i]) != BTEqualStrategyNumber)
-				continue;
-		}
-		get_op_opfamily_properties(equal, families[i], false, &strategy, &left, type);
-		if (strategy < BTLessStrategyNumber || strategy > BTGreaterStrategyNumber ||
-			!type_allowed(c, left, *type))
-			return false;
-		*op = negated ? WT_LEAF_NE : ops[strategy];
-		equality = strategy == BTEqualStrategyNumber;
-		if (order.equality && !equality)
-			return false;
-		if (wt_is_text(c->typid) &&
-			!(equality ? is_deterministic(collation) : i == 1 || wt_collate_is_c(collation)))
-			return false;
-		if (type_is_enum(c->typid))
-			*type = c->typid;
-		return true;
-	}
-	return false;
+/* Returns true if the function (column, value) is a test of a prefix of the cell's bytes. */
+static bool
+has_prefix(const WtColumn *c, Oid function, Oid collation, WtKind *kind, Oid *type)
+{
+	return c->role == WT_CELL && c->typid != NAMEOID &&
+		   wt_operator_has_prefix(c, function, collation, kind, type);
 }
 
 /*
@@ -308,49 +248,26 @@ match_pattern(Match *m, const WtColumn *c, Node *pattern, Oid type)
 	Const *known = IsA(pattern, Const) ? (Const *) pattern : NULL;
 	struct varlena *v;
 	StringInfoData prefix;
-	const char *p;
-	int len;
-	bool whole;
+	WtLike form;
 	text *start;
 
 	if (known == NULL || known->constisnull)
 	{
 		m->exact = false;
-		return add_leaf(m, c, WT_LEAF_LIKE, pattern, type);
+		return add_leaf(m, c, WT_COND_LIKE, pattern, type);
 	}
 	v = PG_DETOAST_DATUM_PACKED(known->constvalue);
-	p = VARDATA_ANY(v);
-	len = VARSIZE_ANY_EXHDR(v);
 	initStringInfo(&prefix);
-	whole = wt_key_value_like_prefix(p, len, &prefix);
-	if (!whole && prefix.len == 0)
+	form = wt_key_value_like_prefix(VARDATA_ANY(v), VARSIZE_ANY_EXHDR(v), &prefix);
+	if (form != WT_LIKE_VALUE && prefix.len == 0)
 		return false;
-	if (!whole)
-	{
-		StringInfoData front;
-		int i = len;
-
-		/* exact if only % follows the prefix (an escaped % at the end does not count as exact) */
-		initStringInfo(&front);
-		while (i > 0 && p[i - 1] == '%')
-			i--;
-		if (!wt_key_value_like_prefix(p, i, &front))
-			m->exact = false;
-	}
+	if (form == WT_LIKE_MORE)
+		m->exact = false;
 	start = cstring_to_text_with_len(prefix.data, prefix.len);
-	return add_leaf(m, c, whole ? WT_LEAF_EQ : WT_LEAF_PREFIX,
+	return add_leaf(m, c, form == WT_LIKE_VALUE ? WT_COND_EQ : WT_COND_STARTS,
 					(Node *) makeConst(type, -1, known->constcollid, -1, PointerGetDatum(start),
 									   false, false),
 					type);
-}
-
-/* Returns true if LIKE, ^@ and starts_with are tests of a prefix of the column's bytes. */
-static bool
-prefix_allowed(const WtColumn *c, Oid collation, bool bytea)
-{
-	if (c == NULL || c->role != WT_CELL)
-		return false;
-	return bytea ? c->typid == BYTEAOID : wt_is_text(c->typid) && is_deterministic(collation);
 }
 
 /*
@@ -378,24 +295,17 @@ match_op(Match *m, OpExpr *expr)
 	Oid opno = expr->opno, collation = expr->inputcollid, type;
 	Node *value;
 	WtColumn *c = match_sides(m, &opno, expr->args, &value);
-	WtLeafOp op;
+	WtKind kind;
 
 	if (c == NULL)
 		return false;
-	if (match_operator(c, opno, collation, &op, &type))
-		return add_leaf(m, c, op, value, type);
-	switch (get_opcode(opno))
-	{
-		case F_TEXTLIKE:
-			return prefix_allowed(c, collation, false) && match_pattern(m, c, value, TEXTOID);
-		case F_BYTEALIKE:
-			return prefix_allowed(c, collation, true) && match_pattern(m, c, value, BYTEAOID);
-		case F_STARTS_WITH:
-			return prefix_allowed(c, collation, false) &&
-				   add_leaf(m, c, WT_LEAF_PREFIX, value, TEXTOID);
-		default:
-			return false;
-	}
+	if (match_operator(c, opno, collation, &kind, &type))
+		return add_leaf(m, c, kind, value, type);
+	if (!has_prefix(c, get_opcode(opno), collation, &kind, &type))
+		return false;
+	if (kind == WT_COND_LIKE)
+		return match_pattern(m, c, value, type);
+	return kind == WT_COND_STARTS && add_leaf(m, c, kind, value, type);
 }
 
 /* = ANY (array) and <> ALL (array) */
@@ -403,15 +313,15 @@ static bool
 match_array(Match *m, ScalarArrayOpExpr *saop)
 {
 	WtColumn *c = match_column(m, linitial(saop->args));
-	WtLeafOp op;
+	WtKind kind;
 	Oid type;
 
 	if (c == NULL || c->typid == BOOLOID || c->role == WT_TIMESTAMP_OF ||
 		!is_value(m, lsecond(saop->args)) ||
-		!match_operator(c, saop->opno, saop->inputcollid, &op, &type) ||
-		op != (saop->useOr ? WT_LEAF_EQ : WT_LEAF_NE))
+		!match_operator(c, saop->opno, saop->inputcollid, &kind, &type) ||
+		kind != (saop->useOr ? WT_COND_EQ : WT_COND_NE))
 		return false;
-	return add_leaf(m, c, saop->useOr ? WT_LEAF_ANY : WT_LEAF_NOT_ANY, lsecond(saop->args), type);
+	return add_leaf(m, c, saop->useOr ? WT_COND_ANY : WT_COND_NOT_ANY, lsecond(saop->args), type);
 }
 
 static bool
@@ -420,16 +330,16 @@ match_distinct(Match *m, DistinctExpr *d, bool negated)
 	Oid opno = d->opno, type;
 	Node *value;
 	WtColumn *c = match_sides(m, &opno, d->args, &value);
-	WtLeafOp op;
+	WtKind kind;
 
-	if (c == NULL || !match_operator(c, opno, d->inputcollid, &op, &type) || op != WT_LEAF_EQ)
+	if (c == NULL || !match_operator(c, opno, d->inputcollid, &kind, &type) || kind != WT_COND_EQ)
 		return false;
-	return add_leaf(m, c, negated ? WT_LEAF_NOT_DISTINCT : WT_LEAF_DISTINCT, value, type);
+	return add_leaf(m, c, negated ? WT_COND_NOT_DISTINCT : WT_COND_DISTINCT, value, type);
 }
 
 /* A boolean column by itself, or with IS TRUE and the like. */
 static bool
-match_bool(Match *m, Node *node, WtLeafOp op, bool value, bool or_null)
+match_bool(Match *m, Node *node, WtKind kind, bool value, bool or_null)
 {
 	WtColumn *c = match_column(m, node);
 	WtCellOrder order;
@@ -437,8 +347,8 @@ match_bool(Match *m, Node *node, WtLeafOp op, bool value, bool or_null)
 	if (c == NULL || c->role != WT_CELL || c->typid != BOOLOID || !wt_cell_clause_order(c, &order))
 		return false;
 	if (or_null)
-		(void) add_leaf(m, c, WT_LEAF_NULL, NULL, InvalidOid);
-	return add_leaf(m, c, op, makeBoolConst(value, false), BOOLOID);
+		(void) add_leaf(m, c, WT_COND_NULL, NULL, InvalidOid);
+	return add_leaf(m, c, kind, makeBoolConst(value, false), BOOLOID);
 }
 
 static bool
@@ -449,17 +359,17 @@ match_boolean_test(Match *m, BooleanTest *b)
 	switch (b->booltesttype)
 	{
 		case IS_TRUE:
-			return match_bool(m, (Node *) b->arg, WT_LEAF_EQ, true, false);
+			return match_bool(m, (Node *) b->arg, WT_COND_EQ, true, false);
 		case IS_NOT_TRUE:
-			return match_bool(m, (Node *) b->arg, WT_LEAF_EQ, false, true);
+			return match_bool(m, (Node *) b->arg, WT_COND_EQ, false, true);
 		case IS_FALSE:
-			return match_bool(m, (Node *) b->arg, WT_LEAF_EQ, false, false);
+			return match_bool(m, (Node *) b->arg, WT_COND_EQ, false, false);
 		case IS_NOT_FALSE:
-			return match_bool(m, (Node *) b->arg, WT_LEAF_EQ, true, true);
+			return match_bool(m, (Node *) b->arg, WT_COND_EQ, true, true);
 		case IS_UNKNOWN:
-			return c != NULL && add_leaf(m, c, WT_LEAF_NULL, NULL, InvalidOid);
+			return c != NULL && add_leaf(m, c, WT_COND_NULL, NULL, InvalidOid);
 		case IS_NOT_UNKNOWN:
-			return c != NULL && add_leaf(m, c, WT_LEAF_NOT_NULL, NULL, InvalidOid);
+			return c != NULL && add_leaf(m, c, WT_COND_NOT_NULL, NULL, InvalidOid);
 	}
 	return false;
 }
@@ -474,7 +384,7 @@ match_boolean_expression(Match *m, BoolExpr *b)
 	if (b->boolop == NOT_EXPR && IsA(linitial(b->args), DistinctExpr))
 		return match_distinct(m, linitial(b->args), true);
 	if (b->boolop == NOT_EXPR)
-		return match_bool(m, linitial(b->args), WT_LEAF_EQ, false, false);
+		return match_bool(m, linitial(b->args), WT_COND_EQ, false, false);
 	if (b->boolop != OR_EXPR)
 		return false;
 	m->alternative = true;
@@ -498,7 +408,7 @@ match_clause(Match *m, Node *clause)
 			{
 				WtColumn *c = match_entry(m, linitial(op->args), lsecond(op->args));
 
-				return c != NULL && add_leaf(m, c, WT_LEAF_NOT_NULL, NULL, InvalidOid);
+				return c != NULL && add_leaf(m, c, WT_COND_NOT_NULL, NULL, InvalidOid);
 			}
 			return list_length(op->args) == 2 && match_op(m, op);
 		}
@@ -510,9 +420,12 @@ match_clause(Match *m, Node *clause)
 		{
 			FuncExpr *f = (FuncExpr *) clause;
 			WtColumn *c = f->funcid == F_STARTS_WITH ? match_column(m, linitial(f->args)) : NULL;
+			WtKind kind;
+			Oid type;
 
-			return prefix_allowed(c, f->inputcollid, false) && is_value(m, lsecond(f->args)) &&
-				   add_leaf(m, c, WT_LEAF_PREFIX, lsecond(f->args), TEXTOID);
+			return c != NULL && is_value(m, lsecond(f->args)) &&
+				   has_prefix(c, f->funcid, f->inputcollid, &kind, &type) &&
+				   add_leaf(m, c, kind, lsecond(f->args), type);
 		}
 		case T_BoolExpr:
 			return match_boolean_expression(m, (BoolExpr *) clause);
@@ -522,14 +435,14 @@ match_clause(Match *m, Node *clause)
 			WtColumn *c = match_column(m, (Node *) n->arg);
 
 			return c != NULL && !n->argisrow &&
-				   add_leaf(m, c, n->nulltesttype == IS_NULL ? WT_LEAF_NULL : WT_LEAF_NOT_NULL,
+				   add_leaf(m, c, n->nulltesttype == IS_NULL ? WT_COND_NULL : WT_COND_NOT_NULL,
 							NULL, InvalidOid);
 		}
 		case T_BooleanTest:
 			return match_boolean_test(m, (BooleanTest *) clause);
 		case T_Var:
 		case T_RelabelType:
-			return exprType(clause) == BOOLOID && match_bool(m, clause, WT_LEAF_EQ, true, false);
+			return exprType(clause) == BOOLOID && match_bool(m, clause, WT_COND_EQ, true, false);
 		default:
 			return false;
 	}
@@ -588,7 +501,7 @@ wt_cell_clause_plan(List *filters, List **exprs, List **types)
 		foreach(l, filter->leaves)
 		{
 			WtCellClauseLeaf *leaf = lfirst(l);
-			WtLeaf one = {.clause = clause, .attno = leaf->attno, .op = leaf->op};
+			WtLeaf one = {.clause = clause, .attno = leaf->attno, .kind = leaf->kind};
 
 			one.arg = plan_value(leaf->value, leaf->type, exprs, types);
 			one.key = plan_value(leaf->key, TEXTOID, exprs, types);

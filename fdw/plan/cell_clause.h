@@ -15,7 +15,7 @@
 typedef struct WtCellClauseLeaf
 {
 	AttrNumber attno;
-	WtLeafOp op;
+	WtKind kind;
 	Node *key;	 /* a map's entry: its name, a Const; else NULL */
 	Node *value; /* an expression without variables; NULL: the operator has none */
 	Oid type;	 /* of value; of an array: of its elements */

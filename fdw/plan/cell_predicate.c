@@ -163,19 +163,19 @@ entry_bytes(Datum value, wide_bytes *out)
 
 /* Returns whether (a OP b) holds for booleans. */
 static bool
-holds(WtLeafOp op, bool a, bool b)
+holds(WtKind kind, bool a, bool b)
 {
-	switch (op)
+	switch (kind)
 	{
-		case WT_LEAF_EQ:
+		case WT_COND_EQ:
 			return a == b;
-		case WT_LEAF_NE:
+		case WT_COND_NE:
 			return a != b;
-		case WT_LEAF_LT:
+		case WT_COND_LT:
 			return a < b;
-		case WT_LEAF_LE:
+		case WT_COND_LE:
 			return a <= b;
-		case WT_LEAF_GT:
+		case WT_COND_GT:
 			return a > b;
 		default:
 			return a >= b;
@@ -184,9 +184,9 @@ holds(WtLeafOp op, bool a, bool b)
 
 /* A boolean cell is false if its byte is 00, and else true. */
 static Outcome
-bool_predicate(Build *b, const WtColumn *c, WtLeafOp op, bool value)
+bool_predicate(Build *b, const WtColumn *c, WtKind kind, bool value)
 {
-	bool of_false = holds(op, false, value), of_true = holds(op, true, value);
+	bool of_false = holds(kind, false, value), of_true = holds(kind, true, value);
 
 	if (of_false && of_true)
 		return add_predicate(b, c, WIDE_OP_NOT_NULL, NULL, 0);
@@ -236,73 +236,75 @@ add_time(Build *b, const WtColumn *c, wide_op op, int64 ts)
  * `to` the first that is shown as a later one.
  */
 static Outcome
-compare_time(Build *b, const WtColumn *c, WtLeafOp op, const WtArg *arg)
+compare_time(Build *b, const WtColumn *c, WtKind kind, const WtArg *arg)
 {
 	int64 t = time_of(c, arg), from, to;
 	bool some_from = first_shown(c, t, &from),
 		 some_to = t < PG_INT64_MAX && first_shown(c, t + 1, &to);
 
-	switch (op)
+	switch (kind)
 	{
-		case WT_LEAF_GE:
+		case WT_COND_GE:
 			return some_from ? add_time(b, c, WIDE_OP_GE, from) : NEVER;
-		case WT_LEAF_GT:
+		case WT_COND_GT:
 			return some_to ? add_time(b, c, WIDE_OP_GE, to) : NEVER;
-		case WT_LEAF_LT:
+		case WT_COND_LT:
 			return some_from ? add_time(b, c, WIDE_OP_LT, from)
 							 : add_predicate(b, c, WIDE_OP_NOT_NULL, NULL, 0);
-		case WT_LEAF_LE:
+		case WT_COND_LE:
 			return some_to ? add_time(b, c, WIDE_OP_LT, to)
 						   : add_predicate(b, c, WIDE_OP_NOT_NULL, NULL, 0);
 		default:
 			break;
 	}
 	if (!some_from || (some_to && from == to))
-		return op == WT_LEAF_EQ ? NEVER : add_predicate(b, c, WIDE_OP_NOT_NULL, NULL, 0);
+		return kind == WT_COND_EQ ? NEVER : add_predicate(b, c, WIDE_OP_NOT_NULL, NULL, 0);
 	if (!some_to)
-		return add_time(b, c, op == WT_LEAF_EQ ? WIDE_OP_GE : WIDE_OP_LT, from);
+		return add_time(b, c, kind == WT_COND_EQ ? WIDE_OP_GE : WIDE_OP_LT, from);
 	if (to - 1 > from) /* only -infinity, which many timestamps are shown as */
-		return add_time(b, c, op == WT_LEAF_EQ ? WIDE_OP_LT : WIDE_OP_GE, to);
-	return add_time(b, c, op == WT_LEAF_EQ ? WIDE_OP_EQ : WIDE_OP_NE, from);
+		return add_time(b, c, kind == WT_COND_EQ ? WIDE_OP_LT : WIDE_OP_GE, to);
+	return add_time(b, c, kind == WT_COND_EQ ? WIDE_OP_EQ : WIDE_OP_NE, from);
 }
 
 /* column OP value, for a value that is not null */
 static Outcome
-compare(Build *b, const WtColumn *c, WtLeafOp op, const WtArg *arg)
+compare(Build *b, const WtColumn *c, WtKind kind, const WtArg *arg)
 {
-	static const wide_op ops[] = {WIDE_OP_EQ, WIDE_OP_NE, WIDE_OP_LT,
-								  WIDE_OP_LE, WIDE_OP_GT, WIDE_OP_GE};
-	static const wide_op turned[] = {WIDE_OP_EQ, WIDE_OP_NE, WIDE_OP_GT,
-									 WIDE_OP_GE, WIDE_OP_LT, WIDE_OP_LE};
-	bool less = op == WT_LEAF_LT || op == WT_LEAF_LE;
+	static const wide_op ops[] = {
+		[WT_COND_EQ] = WIDE_OP_EQ, [WT_COND_NE] = WIDE_OP_NE, [WT_COND_LT] = WIDE_OP_LT,
+		[WT_COND_LE] = WIDE_OP_LE, [WT_COND_GT] = WIDE_OP_GT, [WT_COND_GE] = WIDE_OP_GE};
+	static const wide_op turned[] = {
+		[WT_COND_EQ] = WIDE_OP_EQ, [WT_COND_NE] = WIDE_OP_NE, [WT_COND_LT] = WIDE_OP_GT,
+		[WT_COND_LE] = WIDE_OP_GE, [WT_COND_GT] = WIDE_OP_LT, [WT_COND_GE] = WIDE_OP_LE};
+	bool less = kind == WT_COND_LT || kind == WT_COND_LE;
 	Datum value = arg->value;
 	WtValueFate fate;
 	WtCellOrder order;
 
 	if (c->role == WT_TIMESTAMP_OF)
-		return compare_time(b, c, op, arg);
+		return compare_time(b, c, kind, arg);
 	fate = wt_key_value_adapt(c, arg->type, &value);
 	if (c->typid == BOOLOID)
-		return bool_predicate(b, c, op, DatumGetBool(value));
+		return bool_predicate(b, c, kind, DatumGetBool(value));
 	if (c->role == WT_MAP)
 	{
 		wide_bytes *bytes = palloc(sizeof(wide_bytes) * 2);
 		int n = entry_bytes(value, bytes);
 
-		return add_predicate(b, c, op == WT_LEAF_EQ ? WIDE_OP_IN : WIDE_OP_NOT_IN, bytes, n);
+		return add_predicate(b, c, kind == WT_COND_EQ ? WIDE_OP_IN : WIDE_OP_NOT_IN, bytes, n);
 	}
 	if (fate != WT_VALUE_OK)
 	{
-		if (op == WT_LEAF_EQ)
+		if (kind == WT_COND_EQ)
 			return NEVER;
-		if (op == WT_LEAF_NE || fate == (less ? WT_VALUE_ABOVE : WT_VALUE_BELOW))
+		if (kind == WT_COND_NE || fate == (less ? WT_VALUE_ABOVE : WT_VALUE_BELOW))
 			return add_predicate(b, c, WIDE_OP_NOT_NULL, NULL, 0);
 		if (fate != WT_VALUE_BEHIND)
 			return NEVER;
-		op = less ? WT_LEAF_LE : WT_LEAF_GT;
+		kind = less ? WT_COND_LE : WT_COND_GT;
 	}
 	(void) wt_cell_clause_order(c, &order);
-	return add_value(b, c, order.inverted ? turned[op] : ops[op], encoded(c, value));
+	return add_value(b, c, order.inverted ? turned[kind] : ops[kind], encoded(c, value));
 }
 
 /* = ANY, <> ALL */
@@ -362,7 +364,7 @@ distinct(Build *b, const WtColumn *c, const WtArg *arg)
 		return add_predicate(b, c, WIDE_OP_NOT_NULL, NULL, 0);
 	if (add_predicate(b, c, WIDE_OP_IS_NULL, NULL, 0) == ALWAYS)
 		return ALWAYS;
-	unequal = compare(b, c, WT_LEAF_NE, arg);
+	unequal = compare(b, c, WT_COND_NE, arg);
 	return unequal == ALWAYS ? ALWAYS : TESTED;
 }
 
@@ -379,33 +381,33 @@ add_alternative(Build *b, const WtLeaf *leaf, const WtArg *args)
 
 		c = wt_cell_clause_map_entry(c, (const char *) key.data, (int) key.len);
 	}
-	switch (leaf->op)
+	switch (leaf->kind)
 	{
-		case WT_LEAF_NULL:
+		case WT_COND_NULL:
 			return add_predicate(b, c, WIDE_OP_IS_NULL, NULL, 0);
-		case WT_LEAF_NOT_NULL:
+		case WT_COND_NOT_NULL:
 			return add_predicate(b, c, WIDE_OP_NOT_NULL, NULL, 0);
-		case WT_LEAF_DISTINCT:
+		case WT_COND_DISTINCT:
 			return distinct(b, c, arg);
-		case WT_LEAF_NOT_DISTINCT:
+		case WT_COND_NOT_DISTINCT:
 			return arg->isnull ? add_predicate(b, c, WIDE_OP_IS_NULL, NULL, 0)
-							   : compare(b, c, WT_LEAF_EQ, arg);
+							   : compare(b, c, WT_COND_EQ, arg);
 		default:
 			break;
 	}
 	if (arg->isnull)
 		return NEVER;
-	switch (leaf->op)
+	switch (leaf->kind)
 	{
-		case WT_LEAF_ANY:
-		case WT_LEAF_NOT_ANY:
-			return compare_array(b, c, leaf->op == WT_LEAF_ANY, arg);
-		case WT_LEAF_PREFIX:
+		case WT_COND_ANY:
+		case WT_COND_NOT_ANY:
+			return compare_array(b, c, leaf->kind == WT_COND_ANY, arg);
+		case WT_COND_STARTS:
 			return add_value(b, c, WIDE_OP_PREFIX, varlena_bytes(arg->value));
-		case WT_LEAF_LIKE:
+		case WT_COND_LIKE:
 			return pattern_predicate(b, c, varlena_bytes(arg->value));
 		default:
-			return compare(b, c, leaf->op, arg);
+			return compare(b, c, leaf->kind, arg);
 	}
 }
 
@@ -517,7 +519,7 @@ wt_cell_predicate_recent_share(PlannerInfo *root, WtTable *t, WtEngineTable *e, 
 	{
 		WtCellClause *filter = lfirst(lc);
 		WtCellClauseLeaf *leaf = linitial(filter->leaves);
-		WtLeaf one = {.attno = leaf->attno, .op = leaf->op, .key = -1};
+		WtLeaf one = {.attno = leaf->attno, .kind = leaf->kind, .key = -1};
 		WtArg arg;
 		WtPredicates p;
 		const wide_predicate *cell;

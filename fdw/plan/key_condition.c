@@ -35,8 +35,6 @@
 
 #include "fdw/plan/key_condition.h"
 
-#include "access/stratnum.h"
-#include "catalog/pg_opfamily.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "miscadmin.h"
@@ -49,24 +47,18 @@
 #include "utils/array.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
-#include "utils/typcache.h"
 
 #include "fdw/key/key_range.h"
 #include "fdw/key/key_test.h"
 #include "fdw/key/key_value.h"
 #include "fdw/key/part.h"
+#include "fdw/plan/operator.h"
 #include "fdw/plan/plain_column.h"
 #include "fdw/store/compat.h"
 #include "fdw/store/settings.h"
 #include "fdw/table/encoding.h"
 #include "fdw/table/type_kind.h"
 #include "fdw/table/types.h"
-
-static bool
-is_deterministic(Oid collation)
-{
-	return OidIsValid(collation) && get_collation_isdeterministic(collation);
-}
 
 typedef struct Match
 {
@@ -121,77 +113,23 @@ add_value(WtCond *c, Node *value, Oid type)
 	return c;
 }
 
-/*
- * Returns true if the operator (key OP value) belongs to the order of the key's type, and the value
- * can be converted to that type.  Sets *kind and the type of the value; *pattern: it is one of the
- * operators ~<~, which compare bytes.
- */
-static bool
-match_operator(WtColumn *c, Oid opno, WtKind *kind, Oid *type, bool *pattern)
-{
-	static const WtKind kinds[] = {0, WT_COND_LT, WT_COND_LE, WT_COND_EQ, WT_COND_GE, WT_COND_GT};
-	Oid family = lookup_type_cache(c->typid, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
-	Oid left;
-	int strategy;
-
-	*pattern = false;
-	if (!OidIsValid(family) || (type_is_collatable(c->typid) && !wt_is_string(c->typid)))
-		return false;
-	if (get_op_opfamily_strategy(opno, family) == 0)
-	{
-		family = TEXT_PATTERN_BTREE_FAM_OID;
-		if (!wt_is_text(c->typid) || get_op_opfamily_strategy(opno, family) == 0)
-			return false;
-		*pattern = true;
-	}
-	get_op_opfamily_properties(opno, family, false, &strategy, &left, type);
-	if (strategy < BTLessStrategyNumber || strategy > BTGreaterStrategyNumber)
-		return false;
-	*kind = kinds[strategy];
-	if (wt_is_text(c->typid))
-		return left == TEXTOID && *type == TEXTOID;
-	if (left == ANYENUMOID && type_is_enum(c->typid))
-		left = *type = c->typid;
-	if (left != c->typid)
-		return false;
-	if (*type == c->typid || (wt_is_integer(c->typid) && wt_is_integer(*type)))
-		return true;
-	if (c->typid == NAMEOID)
-		return *type == TEXTOID;
-	if (c->typid == FLOAT4OID || c->typid == FLOAT8OID)
-		return *type == FLOAT4OID || *type == FLOAT8OID;
-	/* a date as a point in time */
-	if ((c->typid == TIMESTAMPTZOID || c->typid == TIMESTAMPOID) &&
-		(*type == DATEOID || (c->typid == TIMESTAMPTZOID && *type == TIMESTAMPOID)))
-		return true;
-	/* local time and a point in time: only roughly in the same order */
-	if (c->typid == TIMESTAMPOID || c->typid == DATEOID)
-		return *kind != WT_COND_EQ && (*type == TIMESTAMPTZOID || *type == TIMESTAMPOID);
-	return false;
-}
-
 /* Returns true if bytes can answer a comparison of this kind; *faithful: they do so exactly. */
 static bool
-comparison_allowed(Match *m, int part, WtKind kind, Oid type, Oid collation, bool pattern,
-				   bool *faithful)
+comparison_allowed(Match *m, int part, WtKind kind, Oid type, bool *faithful)
 {
 	WtColumn *c = wt_part_column(m->t, part);
 
-	*faithful = true;
-	if (kind == WT_COND_EQ)
+	if (kind == WT_COND_EQ || kind == WT_COND_NE)
 	{
 		if (part < m->t->nkeys && !wt_encoding_is_injective(c))
 			return false;
-		if (wt_is_string(c->typid) && !pattern && !is_deterministic(collation))
-			return false;
 		*faithful = !wt_encoding_is_digest(c->enc);
-		return true;
+		/* <>: not for digests, because two values may have the same digest */
+		return kind == WT_COND_EQ || (part < m->t->nkeys && *faithful);
 	}
 	/* intervals of text qualifiers must not include any that is shown as \x...:
 	 * wt_key_interval_of_part */
 	if (!wt_part_is_ordered(m->t, part) && part < WT_PART_QUALIFIER(m->t))
-		return false;
-	if (wt_is_string(c->typid) && !pattern && !wt_collate_is_c(collation))
 		return false;
 	/* not exact: dates as timestamps, and values that may contain the delimiter */
 	*faithful = (type == c->typid || wt_is_string(c->typid) || wt_is_integer(c->typid) ||
@@ -200,50 +138,43 @@ comparison_allowed(Match *m, int part, WtKind kind, Oid type, Oid collation, boo
 	return true;
 }
 
-/* Returns true if bytes can answer a test for a prefix of the part. */
+/* Returns true if the operator (part OP value) is a comparison that bytes can answer. */
 static bool
-prefix_allowed(Match *m, int part, Oid collation, bool bytea)
+match_operator(Match *m, int part, Oid opno, Oid collation, WtKind *kind, Oid *type, bool *faithful)
 {
-	WtColumn *c = wt_part_column(m->t, part);
-
-	if (part < m->t->nkeys && c->enc != WT_ENC_TEXT && c->enc != WT_ENC_BYTES &&
-		c->enc != WT_ENC_ORDERED)
-		return false;
-	if (bytea)
-		return c->typid == BYTEAOID;
-	return wt_is_string(c->typid) && is_deterministic(collation);
+	return wt_operator_compares(wt_part_column(m->t, part), opno, collation, kind, type) &&
+		   comparison_allowed(m, part, *kind, *type, faithful);
 }
 
 /*
- * Makes a condition for a prefix of the part.  Only constant patterns that are a prefix or a value
- * ('ab%', 'ab') are faithful; others are tested again.
+ * LIKE, ^@, regular expressions, as a function (part, value).  Only constant patterns that are a
+ * prefix or a value ('ab%', 'ab') are faithful; others are tested again.
  */
 static WtCond *
-new_prefix(Match *m, int part, WtKind kind, Node *value, Oid type)
+match_prefix(Match *m, int part, Oid function, Oid collation, Node *value)
 {
-	bool faithful = part < m->t->nkeys && wt_key_column(m->t, part)->delimiter == 0;
+	WtColumn *c = wt_part_column(m->t, part);
+	WtKind kind;
+	Oid type;
+	bool faithful;
 
-	if (kind == WT_COND_LIKE && faithful)
+	if ((part < m->t->nkeys && c->enc != WT_ENC_TEXT && c->enc != WT_ENC_BYTES &&
+		 c->enc != WT_ENC_ORDERED) ||
+		!wt_operator_has_prefix(c, function, collation, &kind, &type))
+		return NULL;
+	faithful = kind != WT_COND_REGEX && c->delimiter == 0;
+	if (kind == WT_COND_LIKE && !IsA(value, Const))
+		faithful = false;
+	else if (kind == WT_COND_LIKE && !((Const *) value)->constisnull)
 	{
-		Const *c = (Const *) value;
+		struct varlena *v = PG_DETOAST_DATUM_PACKED(((Const *) value)->constvalue);
+		StringInfoData prefix;
 
-		faithful = IsA(value, Const);
-		if (faithful && !c->constisnull)
-		{
-			struct varlena *v = PG_DETOAST_DATUM_PACKED(c->constvalue);
-			const char *p = VARDATA_ANY(v);
-			int n = VARSIZE_ANY_EXHDR(v);
-			int fixed = 0;
-
-			while (fixed < n && p[fixed] != '%' && p[fixed] != '_')
-				fixed += p[fixed] == '\\' ? 2 : 1;
-			/* beyond n: LIKE raises an error */
-			faithful = fixed <= n;
-			for (; fixed < n; fixed++)
-				faithful = faithful && p[fixed] == '%';
-		}
+		initStringInfo(&prefix);
+		if (wt_key_value_like_prefix(VARDATA_ANY(v), VARSIZE_ANY_EXHDR(v), &prefix) == WT_LIKE_MORE)
+			faithful = false;
 	}
-	return add_value(new_cond(m, part, kind, faithful && kind != WT_COND_REGEX), value, type);
+	return add_value(new_cond(m, part, kind, faithful), value, type);
 }
 
 /* key OP value in either order; LIKE, ^@ and regular expressions. */
@@ -253,7 +184,7 @@ match_op(Match *m, Oid opno, Oid collation, Node *left, Node *right)
 	int part = match_part(m, left);
 	WtKind kind;
 	Oid type;
-	bool pattern, faithful;
+	bool faithful;
 
 	if (part < 0 || !is_value(m, right))
 	{
@@ -265,41 +196,9 @@ match_op(Match *m, Oid opno, Oid collation, Node *left, Node *right)
 			return NULL;
 		right = left;
 	}
-	if (match_operator(wt_part_column(m->t, part), opno, &kind, &type, &pattern))
-	{
-		if (!comparison_allowed(m, part, kind, type, collation, pattern, &faithful))
-			return NULL;
+	if (match_operator(m, part, opno, collation, &kind, &type, &faithful))
 		return add_value(new_cond(m, part, kind, faithful), right, type);
-	}
-	/* <>: not for digests, because two values may have the same digest */
-	if (part < m->t->nkeys && OidIsValid(get_negator(opno)) &&
-		match_operator(wt_key_column(m->t, part), get_negator(opno), &kind, &type, &pattern) &&
-		kind == WT_COND_EQ &&
-		comparison_allowed(m, part, kind, type, collation, pattern, &faithful) && faithful)
-		return add_value(new_cond(m, part, WT_COND_NE, true), right, type);
-	switch (get_opcode(opno))
-	{
-		case F_TEXTLIKE:
-		case F_NAMELIKE:
-			if (!prefix_allowed(m, part, collation, false))
-				return NULL;
-			return new_prefix(m, part, WT_COND_LIKE, right, TEXTOID);
-		case F_BYTEALIKE:
-			if (!prefix_allowed(m, part, collation, true))
-				return NULL;
-			return new_prefix(m, part, WT_COND_LIKE, right, BYTEAOID);
-		case F_STARTS_WITH:
-			if (!prefix_allowed(m, part, collation, false))
-				return NULL;
-			return new_prefix(m, part, WT_COND_STARTS, right, TEXTOID);
-		case F_TEXTREGEXEQ:
-		case F_NAMEREGEXEQ:
-			if (!prefix_allowed(m, part, collation, false))
-				return NULL;
-			return new_prefix(m, part, WT_COND_REGEX, right, TEXTOID);
-		default:
-			return NULL;
-	}
+	return match_prefix(m, part, get_opcode(opno), collation, right);
 }
 
 /* key = ANY (array) */
@@ -310,16 +209,19 @@ match_any(Match *m, ScalarArrayOpExpr *saop)
 	int part = match_part(m, linitial(saop->args));
 	WtKind kind;
 	Oid type;
-	bool pattern, faithful;
+	bool faithful;
 
-	if (!saop->useOr || part < 0 || !is_value(m, array))
-		return NULL;
-	if (!match_operator(wt_part_column(m->t, part), saop->opno, &kind, &type, &pattern) ||
+	if (!saop->useOr || part < 0 || !is_value(m, array) ||
+		!match_operator(m, part, saop->opno, saop->inputcollid, &kind, &type, &faithful) ||
 		kind != WT_COND_EQ)
 		return NULL;
-	if (!comparison_allowed(m, part, kind, type, saop->inputcollid, pattern, &faithful))
-		return NULL;
 	return add_value(new_cond(m, part, WT_COND_ANY, faithful), array, type);
+}
+
+static bool
+is_inequality(WtKind kind)
+{
+	return kind >= WT_COND_LT && kind <= WT_COND_GE;
 }
 
 /*
@@ -340,18 +242,11 @@ match_row(Match *m, RowCompareExpr *rc)
 		int part = match_part(m, lfirst(l));
 		WtKind kind;
 		Oid type;
-		bool pattern, faithful;
-		WtColumn *c;
+		bool faithful;
 
-		if (part < 0 || part >= m->t->nkeys || !is_value(m, lfirst(r)))
-			all = false;
-		else
-		{
-			c = wt_key_column(m->t, part);
-			all = match_operator(c, lfirst_oid(o), &kind, &type, &pattern) && kind != WT_COND_EQ &&
-				  comparison_allowed(m, part, kind, type, lfirst_oid(i), pattern, &faithful) &&
-				  faithful;
-		}
+		all = part >= 0 && part < m->t->nkeys && is_value(m, lfirst(r)) &&
+			  match_operator(m, part, lfirst_oid(o), lfirst_oid(i), &kind, &type, &faithful) &&
+			  is_inequality(kind) && faithful;
 		if (all && n == 0)
 		{
 			want = kind;
@@ -420,15 +315,11 @@ match_bool(Match *m, Node *node, bool value)
 static WtCond *
 match_function(Match *m, FuncExpr *f)
 {
-	int part;
+	int part = f->funcid == F_STARTS_WITH ? match_part(m, linitial(f->args)) : -1;
 
-	if (f->funcid != F_STARTS_WITH)
+	if (part < 0 || !is_value(m, lsecond(f->args)))
 		return NULL;
-	part = match_part(m, linitial(f->args));
-	if (part < 0 || !is_value(m, lsecond(f->args)) ||
-		!prefix_allowed(m, part, f->inputcollid, false))
-		return NULL;
-	return new_prefix(m, part, WT_COND_STARTS, lsecond(f->args), TEXTOID);
+	return match_prefix(m, part, f->funcid, f->inputcollid, lsecond(f->args));
 }
 
 static WtCond *
@@ -533,14 +424,12 @@ expand_row(Match *m, RowCompareExpr *rc, List **arms, bool *faithful)
 		Node *value = list_nth(rc->rargs, n);
 		Oid collation = list_nth_oid(rc->inputcollids, n), type;
 		WtKind kind;
-		bool pattern, exact;
+		bool exact;
 
 		if (part < 0 || part >= m->t->nkeys || !is_value(m, value) ||
-			!match_operator(wt_key_column(m->t, part), list_nth_oid(rc->opnos, n), &kind, &type,
-							&pattern) ||
-			kind == WT_COND_EQ ||
-			!comparison_allowed(m, part, kind, type, collation, pattern, &exact) || !exact ||
-			!comparison_allowed(m, part, WT_COND_EQ, type, collation, pattern, &exact) || !exact)
+			!match_operator(m, part, list_nth_oid(rc->opnos, n), collation, &kind, &type, &exact) ||
+			!is_inequality(kind) || !exact ||
+			!comparison_allowed(m, part, WT_COND_EQ, type, &exact) || !exact)
 			break;
 		/* the operators of a row comparison <= are <=, but only the last column may be equal */
 		if (n < total - 1)

@@ -7,6 +7,8 @@
 
 #include "nodes/pg_list.h"
 
+#include "fdw/key/key_test.h"
+
 /* The plan's fdw_private.  fdw_exprs has the values of tests and predicates. */
 enum WtPrivate
 {
@@ -42,31 +44,13 @@ typedef enum WtLock
 #define wt_plan_private_flag(priv, which) \
 	list_nth_int((List *) list_nth(priv, WtPrivateFlags), which)
 
-/* What one alternative of a clause says about a cell, of a column or of a map's entry. */
-typedef enum WtLeafOp
-{
-	WT_LEAF_EQ, /* EQ .. GE: indexes of tables in compare(), cell_predicate.c */
-	WT_LEAF_NE,
-	WT_LEAF_LT,
-	WT_LEAF_LE,
-	WT_LEAF_GT,
-	WT_LEAF_GE,
-	WT_LEAF_ANY,	  /* = ANY (array) */
-	WT_LEAF_NOT_ANY,  /* <> ALL (array) */
-	WT_LEAF_PREFIX,	  /* begins with the value */
-	WT_LEAF_LIKE,	  /* begins as the pattern does */
-	WT_LEAF_DISTINCT, /* IS DISTINCT FROM */
-	WT_LEAF_NOT_DISTINCT,
-	WT_LEAF_NULL, /* without a value, like the next one */
-	WT_LEAF_NOT_NULL
-} WtLeafOp;
-
-/* An alternative at run time.  The leaves of one clause are neighbours.  All members are ints. */
+/* What one alternative of a clause says about a cell, of a column or of a map's entry.  The leaves
+ * of one clause are neighbours.  All members are ints. */
 typedef struct WtLeaf
 {
 	int clause;
 	int attno;
-	WtLeafOp op;
+	WtKind kind;
 	int arg; /* index of the value in args (fdw_exprs); -1: none */
 	int key; /* a map's entry: index of its name in args; else -1 */
 } WtLeaf;

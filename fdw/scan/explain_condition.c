@@ -192,6 +192,12 @@ add_end(End *e, const char *text)
 	e->n++;
 }
 
+static bool
+is_inequality(const WtTest *test)
+{
+	return test->kind >= WT_COND_LT && test->kind <= WT_COND_GE;
+}
+
 /*
  * Shows a test for a constant prefix as a range: ['ab', 'ac').  Returns false if it cannot be
  * shown so.
@@ -199,10 +205,13 @@ add_end(End *e, const char *text)
 static bool
 show_prefix(WtShown *s, const WtTest *test, End *lo, End *hi)
 {
-	Const *c = list_nth_node(Const, s->exprs, test->first);
+	Const *c = list_nth(s->exprs, test->first);
 	struct varlena *v;
 	StringInfoData prefix, end;
 
+	if (lo->bound || hi->bound || !IsA(c, Const))
+		return false;
+	lo->bound = hi->bound = true;
 	if ((test->kind != WT_COND_LIKE && test->kind != WT_COND_STARTS) || c->constisnull ||
 		wt_part_is_descending(s->t, test->part) || c->consttype == BYTEAOID)
 		return false;
@@ -211,7 +220,8 @@ show_prefix(WtShown *s, const WtTest *test, End *lo, End *hi)
 	initStringInfo(&end);
 	if (test->kind == WT_COND_STARTS)
 		appendBinaryStringInfo(&prefix, VARDATA_ANY(v), VARSIZE_ANY_EXHDR(v));
-	else if (wt_key_value_like_prefix(VARDATA_ANY(v), VARSIZE_ANY_EXHDR(v), &prefix))
+	else if (wt_key_value_like_prefix(VARDATA_ANY(v), VARSIZE_ANY_EXHDR(v), &prefix) ==
+			 WT_LIKE_VALUE)
 	{
 		add_end(lo, quote_literal_cstr(prefix.data));
 		add_end(hi, quote_literal_cstr(prefix.data));
@@ -231,19 +241,11 @@ show_prefix(WtShown *s, const WtTest *test, End *lo, End *hi)
  * a range.
  */
 static bool
-show_bound(WtShown *s, const WtTest *test, End *lo, End *hi)
+show_bound(WtShown *s, const WtTest *test, bool descending, End *lo, End *hi)
 {
 	bool less = test->kind == WT_COND_LT || test->kind == WT_COND_LE;
-	bool upper = less != wt_part_is_descending(s->t, test->part);
-	End *e = upper ? hi : lo;
+	End *e = less != descending ? hi : lo;
 
-	if (test->kind < WT_COND_LT || test->kind > WT_COND_GE)
-	{
-		if (lo->bound || hi->bound || !IsA(list_nth(s->exprs, test->first), Const))
-			return false;
-		lo->bound = hi->bound = true;
-		return show_prefix(s, test, lo, hi);
-	}
 	if (e->bound)
 		return false;
 	e->bound = true;
@@ -251,6 +253,16 @@ show_bound(WtShown *s, const WtTest *test, End *lo, End *hi)
 		add_end(e, value_text(s, test->first + i));
 	e->inclusive = test->kind == WT_COND_LE || test->kind == WT_COND_GE;
 	return true;
+}
+
+/* Returns a range as text; open and close stand around each end's values. */
+static char *
+ends_text(const End *lo, const End *hi, const char *open, const char *close)
+{
+	return psprintf("%s%s, %s%s", lo->n > 0 && lo->inclusive ? "[" : "(",
+					lo->n == 0 ? "-inf" : psprintf("%s%s%s", open, lo->values.data, close),
+					hi->n == 0 ? "+inf" : psprintf("%s%s%s", open, hi->values.data, close),
+					hi->n > 0 && hi->inclusive ? "]" : ")");
 }
 
 /* Returns a test on the part, NULL if there is none; sets *n to their number. */
@@ -278,7 +290,7 @@ range_text(WtShown *s)
 {
 	End lo = {.inclusive = true}, hi = {.inclusive = true};
 	int part, n;
-	const char *open = s->t->nkeys > 1 ? "(" : "", *close = s->t->nkeys > 1 ? ")" : "";
+	bool several = s->t->nkeys > 1;
 
 	initStringInfo(&lo.values);
 	initStringInfo(&hi.values);
@@ -293,21 +305,16 @@ range_text(WtShown *s)
 	}
 	for (int i = 0; i < s->ntests; i++)
 	{
-		if (s->tests[i].part > part && s->tests[i].part < s->t->nkeys)
-			return NULL;
-		if (s->tests[i].part == part && part < s->t->nkeys &&
-			!show_bound(s, &s->tests[i], &lo, &hi))
+		const WtTest *test = &s->tests[i];
+
+		if (test->part >= s->t->nkeys || test->part < part)
+			continue;
+		if (test->part > part ||
+			!(is_inequality(test) ? show_bound(s, test, wt_part_is_descending(s->t, part), &lo, &hi)
+								  : show_prefix(s, test, &lo, &hi)))
 			return NULL;
 	}
-	return psprintf("%s%s, %s%s",
-					lo.n == 0	   ? "("
-					: lo.inclusive ? "["
-								   : "(",
-					lo.n == 0 ? "-inf" : psprintf("%s%s%s", open, lo.values.data, close),
-					hi.n == 0 ? "+inf" : psprintf("%s%s%s", open, hi.values.data, close),
-					hi.n == 0	   ? ")"
-					: hi.inclusive ? "]"
-								   : ")");
+	return ends_text(&lo, &hi, several ? "(" : "", several ? ")" : "");
 }
 
 /*
@@ -317,32 +324,27 @@ range_text(WtShown *s)
 static char *
 times_text(WtShown *s)
 {
-	const char *lo = "-inf", *hi = "+inf";
-	const char *open = "(", *close = ")";
+	End lo = {0}, hi = {0};
 
+	initStringInfo(&lo.values);
+	initStringInfo(&hi.values);
 	for (int i = 0; i < s->ntests; i++)
 	{
-		const WtTest *test = &s->tests[i];
-		bool lower = test->kind == WT_COND_GT || test->kind == WT_COND_GE ||
-					 test->kind == WT_COND_EQ;
-		bool upper = test->kind == WT_COND_LT || test->kind == WT_COND_LE ||
-					 test->kind == WT_COND_EQ;
+		WtTest test = s->tests[i];
 
-		if (test->part != WT_PART_TS(s->t))
+		if (test.part != WT_PART_TS(s->t))
 			continue;
-		if ((!lower && !upper) || (lower && open[0] == '[') || (upper && close[0] == ']') ||
-			(lower && strcmp(lo, "-inf") != 0) || (upper && strcmp(hi, "+inf") != 0))
+		if (test.kind == WT_COND_EQ)
+		{
+			test.kind = WT_COND_GE;
+			if (!show_bound(s, &test, false, &lo, &hi))
+				return NULL;
+			test.kind = WT_COND_LE;
+		}
+		if (!is_inequality(&test) || !show_bound(s, &test, false, &lo, &hi))
 			return NULL;
-		if (lower)
-			lo = value_text(s, test->first);
-		if (upper)
-			hi = value_text(s, test->first);
-		if (lower && test->kind != WT_COND_GT)
-			open = "[";
-		if (upper && test->kind != WT_COND_LT)
-			close = "]";
 	}
-	return psprintf("%s%s, %s%s", open, lo, hi, close);
+	return ends_text(&lo, &hi, "", "");
 }
 
 void
