@@ -35,13 +35,13 @@
 
 #define KEY_ROOM 128 /* bytes that are allocated for a key at first */
 
-/* A range of keys without salt */
-typedef struct KeyRange
+/* Returns true if a range without salt is a single key: its upper end is then the key and the zero
+ * byte behind it, in the same memory. */
+static inline bool
+is_point(const wide_range *r)
 {
-	wide_bytes lo;
-	wide_bytes hi; /* data NULL: to the end of the table */
-	bool point;	   /* a single key */
-} KeyRange;
+	return r->hi.data == r->lo.data;
+}
 
 /* Returns a and b in one piece, with a zero byte behind them as in wt_key_value_point. */
 static wide_bytes
@@ -91,11 +91,11 @@ end_of_prefix(wide_bytes x)
  * A point is the rest of a whole key.
  */
 static void
-add_range(KeyRange **list, int *n, int *max, wide_bytes x, const WtInterval *iv)
+add_range(wide_range **list, int *n, int *max, wide_bytes x, const WtInterval *iv)
 {
-	KeyRange r = {.lo = iv == NULL ? x : join_bytes(x, iv->lo), .point = iv != NULL && iv->point};
+	wide_range r = {.lo = iv == NULL ? x : join_bytes(x, iv->lo)};
 
-	if (r.point)
+	if (iv != NULL && iv->point)
 	{
 		if (r.lo.len > WIDE_MAX_ROW)
 			return;
@@ -113,7 +113,7 @@ add_range(KeyRange **list, int *n, int *max, wide_bytes x, const WtInterval *iv)
 		Size size;
 
 		*max = Max(16, *max * 2);
-		size = sizeof(KeyRange) * (Size) *max;
+		size = sizeof(wide_range) * (Size) *max;
 		*list = *list ? repalloc_huge(*list, size)
 					  : MemoryContextAllocHuge(CurrentMemoryContext, size);
 	}
@@ -121,13 +121,13 @@ add_range(KeyRange **list, int *n, int *max, wide_bytes x, const WtInterval *iv)
 }
 
 static inline int
-cmp_range(const KeyRange *a, const KeyRange *b)
+cmp_range(const wide_range *a, const wide_range *b)
 {
 	return wt_bytes_cmp(a->lo, b->lo);
 }
 
 #define ST_SORT			 sort_ranges
-#define ST_ELEMENT_TYPE	 KeyRange
+#define ST_ELEMENT_TYPE	 wide_range
 #define ST_COMPARE(a, b) cmp_range(a, b)
 #define ST_SCOPE		 static
 #define ST_CHECK_FOR_INTERRUPTS
@@ -136,7 +136,7 @@ cmp_range(const KeyRange *a, const KeyRange *b)
 
 /* Sorts the ranges and joins those that overlap or touch.  Returns their number. */
 static int
-merge_ranges(KeyRange *r, int n)
+merge_ranges(wide_range *r, int n)
 {
 	int k = 0;
 	bool sorted = true;
@@ -150,12 +150,11 @@ merge_ranges(KeyRange *r, int n)
 		int gap = r[k].hi.data == NULL ? -1 : wt_bytes_cmp(r[i].lo, r[k].hi);
 
 		/* a single key stays by itself, because the engine reads it as a get */
-		if (gap > 0 || (gap == 0 && (r[k].point || r[i].point)))
+		if (gap > 0 || (gap == 0 && (is_point(&r[k]) || is_point(&r[i]))))
 		{
 			r[++k] = r[i];
 			continue;
 		}
-		r[k].point = r[k].point && r[i].point && wt_bytes_cmp(r[k].lo, r[i].lo) == 0;
 		if (r[k].hi.data != NULL && (r[i].hi.data == NULL || wt_bytes_cmp(r[i].hi, r[k].hi) > 0))
 			r[k].hi = r[i].hi;
 	}
@@ -167,7 +166,7 @@ merge_ranges(KeyRange *r, int n)
  * and disjoint.  Returns the number of parts that the ranges contain.
  */
 static int
-plain_ranges(WtTable *t, const WtIntervals *parts, KeyRange **out, int *n, int *max)
+plain_ranges(WtTable *t, const WtIntervals *parts, wide_range **out, int *n, int *max)
 {
 	wide_bytes *x = palloc(sizeof(wide_bytes));
 	int nx = 1;
@@ -224,7 +223,7 @@ typedef struct Ways
 	int *narms;			 /* of each */
 	WtIntervals ***arms; /* by clause and arm, nkeys entries each */
 	/* results */
-	KeyRange *ranges;
+	wide_range *ranges;
 	int nranges;
 	int max;					/* allocated */
 	WtIntervals **alternatives; /* of the key filter: the ways, up to WT_MAX_ALTERNATIVES */
@@ -325,7 +324,7 @@ find_arms(Ways *w, const WtTest *tests, int ntests, const WtArg *args)
 }
 
 /* Returns the ranges of all ways together, without salt. */
-static KeyRange *
+static wide_range *
 all_ranges(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, int *n, WtRanges *out)
 {
 	Ways w = {.t = t, .parts = t->nkeys};
@@ -433,7 +432,7 @@ equal_ranges(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, int
 
 /* Returns the range with the salt of bucket b in front. */
 static wide_range
-salted_range(const KeyRange *plain, int b)
+salted_range(const wide_range *plain, int b)
 {
 	uint8 salt = (uint8) b, next = (uint8) (b + 1);
 	wide_range r = {.lo = join_bytes((wide_bytes) {&salt, 1}, plain->lo)};
@@ -449,7 +448,7 @@ void
 wt_key_range_make(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, WtRanges *out)
 {
 	int n;
-	KeyRange *plain;
+	wide_range *plain;
 	int buckets = Max(1, t->salt_buckets), parts = equal_parts(t, tests, ntests, args);
 
 	if (parts > 0)
@@ -464,7 +463,13 @@ wt_key_range_make(WtTable *t, const WtTest *tests, int ntests, const WtArg *args
 	out->n = palloc0(sizeof(int) * buckets);
 	out->ranges = palloc0(sizeof(wide_range *) * buckets);
 	for (int i = 0; i < n; i++)
-		out->points += plain[i].point;
+		out->points += is_point(&plain[i]);
+	if (t->salt_buckets == 0)
+	{
+		out->n[0] = n;
+		out->ranges[0] = plain;
+		return;
+	}
 	for (int b = 0; b < buckets; b++)
 	{
 		wide_range *r = MemoryContextAllocHuge(CurrentMemoryContext,
@@ -474,11 +479,9 @@ wt_key_range_make(WtTable *t, const WtTest *tests, int ntests, const WtArg *args
 		for (int i = 0; i < n; i++)
 		{
 			CHECK_FOR_INTERRUPTS();
-			if (t->salt_buckets == 0)
-				*r++ = (wide_range) {.lo = plain[i].lo, .hi = plain[i].hi};
 			/* a single key is in one bucket */
-			else if (!plain[i].point ||
-					 wt_rowkey_salt(plain[i].lo.data, plain[i].lo.len, t->salt_buckets) == b)
+			if (!is_point(&plain[i]) ||
+				wt_rowkey_salt(plain[i].lo.data, plain[i].lo.len, t->salt_buckets) == b)
 				*r++ = salted_range(&plain[i], b);
 		}
 		out->n[b] = (int) (r - out->ranges[b]);

@@ -146,27 +146,12 @@ add_to_extreme(WtAggState *a, WtAccumulator *item, Datum v)
 	}
 }
 
-static inline int64
-datum_integer(Oid type, Datum v)
-{
-	switch (type)
-	{
-		case INT2OID:
-			return DatumGetInt16(v);
-		case INT4OID:
-		case DATEOID:
-			return DatumGetInt32(v);
-		default:
-			return DatumGetInt64(v);
-	}
-}
-
 void
 wt_accumulator_add_datum(WtAggState *a, WtAccumulator *item, Datum v)
 {
-	if (item->integer || item->by_integer)
+	if (item->integer)
 	{
-		wt_accumulator_add_integer(a, item, datum_integer(item->type, v));
+		wt_accumulator_add_integer(a, item, wt_integer_value(item->type, v));
 		return;
 	}
 	switch (item->kind)
@@ -227,7 +212,7 @@ wt_accumulator_finish(WtAggState *a, WtAccumulator *item, bool *isnull)
 	{
 		case WT_AGG_MIN:
 		case WT_AGG_MAX:
-			return item->by_integer ? wt_integer_datum(item->type, item->sum) : item->value;
+			return item->integer ? wt_integer_datum(item->type, item->sum) : item->value;
 		case WT_AGG_SUM_INT8:
 		case WT_AGG_AVG_INT:
 			add_numeric(a, item, int64_to_numeric(item->sum));
@@ -283,8 +268,6 @@ wt_accumulator_begin(WtAggState *a, WtAccumulator *item, const WtAggItem *plan, 
 	item->type = plan->type;
 	item->collation = plan->collation;
 	item->column = column - 1;
-	item->integer = item->kind == WT_AGG_SUM_INT || item->kind == WT_AGG_SUM_INT8 ||
-					item->kind == WT_AGG_AVG_INT;
 	if (OidIsValid(item->type))
 	{
 		item->type = getBaseType(item->type);
@@ -293,8 +276,11 @@ wt_accumulator_begin(WtAggState *a, WtAccumulator *item, const WtAggItem *plan, 
 	if (OidIsValid(plan->compare))
 	{
 		fmgr_info(plan->compare, &item->compare);
-		item->by_integer = compares_as_integer(item->type, plan->compare);
+		item->integer = compares_as_integer(item->type, plan->compare);
 	}
+	else
+		item->integer = item->kind == WT_AGG_SUM_INT || item->kind == WT_AGG_SUM_INT8 ||
+						item->kind == WT_AGG_AVG_INT;
 	if (plan->argument > 0)
 		item->arg = ExecInitExpr(list_nth(exprs, plan->argument), ps);
 	if (plan->filter > 0)
@@ -304,7 +290,7 @@ wt_accumulator_begin(WtAggState *a, WtAccumulator *item, const WtAggItem *plan, 
 		if (item->kind == WT_AGG_COUNT_ROWS)
 			item->kind = WT_AGG_COUNT;
 	}
-	if (column > 0 && (item->integer || item->by_integer))
+	if (column > 0 && item->integer)
 		item->width = wt_reader_integer_width(&a->t->columns[item->column]);
 	if (item->filter != NULL || (item->kind != WT_AGG_COUNT_ROWS && column == 0))
 		a->direct.possible = false;

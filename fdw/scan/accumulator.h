@@ -12,7 +12,7 @@
 /* Forgets the values of the last group. */
 extern void wt_accumulator_reset(WtAccumulator *item);
 
-/* Adds an integer.  Requires: item->integer or item->by_integer. */
+/* Adds an integer.  Requires: item->integer. */
 extern void wt_accumulator_add_integer(WtAggState *a, WtAccumulator *item, int64 v);
 
 /*

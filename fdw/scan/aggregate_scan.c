@@ -130,16 +130,6 @@ wt_aggregate_scan_end(ForeignScanState *node)
 	wt_scan_end(a->scan);
 }
 
-WtScanState *
-wt_aggregate_scan_below(ForeignScanState *node, uint64 *rows, uint64 *removed)
-{
-	WtAggState *a = node->fdw_state;
-
-	*rows = a->rows;
-	*removed = a->removed;
-	return a->scan;
-}
-
 /* ------------------------------------------------------- rows read directly */
 
 /*

@@ -27,9 +27,8 @@ typedef struct WtAccumulator
 	/* the argument */
 	Oid type;		   /* base type */
 	int column;		   /* index into the table's columns; -1: an expression, or no argument */
-	bool integer;	   /* sum or average of int2, int4, int8 */
-	bool by_integer;   /* min, max: values compare as integers */
-	WtWidth width;	   /* with either of these two, of the column's cells */
+	bool integer;	   /* values are added, or compared, as integers */
+	WtWidth width;	   /* integer: of the column's cells */
 	int16 typlen;	   /* of type */
 	bool typbyval;	   /* of type */
 	FmgrInfo compare;  /* min, max: comparison function */
@@ -39,7 +38,7 @@ typedef struct WtAccumulator
 
 	/* the group */
 	int64 n;		/* values that were not null */
-	int64 sum;		/* of integers, without what is in total; min, max by_integer: the value */
+	int64 sum;		/* of integers, without what is in total; min, max: the value */
 	Numeric total;	/* of numerics, and of integers whose sum overflowed; NULL: none yet */
 	float4 sum4;	/* of float4 */
 	float8 sum8;	/* of float8, and for averages of float4 */

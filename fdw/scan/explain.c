@@ -24,7 +24,7 @@
 #include "fdw/key/part.h"
 #include "fdw/plan/aggregate_plan.h"
 #include "fdw/plan/plan_private.h"
-#include "fdw/scan/aggregate_scan.h"
+#include "fdw/scan/aggregate_state.h"
 #include "fdw/scan/explain_condition.h"
 #include "fdw/scan/scan.h"
 #include "fdw/scan/scan_state.h"
@@ -288,8 +288,9 @@ wt_explain_foreign_scan(ForeignScanState *node, ExplainState *es)
 	List *private = aggregate ? list_nth(plan->fdw_private, WtAggScan) : plan->fdw_private;
 	Oid relid = aggregate ? linitial_oid(list_nth(plan->fdw_private, WtAggRelid))
 						  : RelationGetRelid(node->ss.ss_currentRelation);
-	WtScanState *scan = node->fdw_state;
-	uint64 rows = 0, removed = 0;
+	/* without ANALYZE there is no state */
+	WtAggState *a = aggregate ? node->fdw_state : NULL;
+	WtScanState *scan = a != NULL ? a->scan : aggregate ? NULL : node->fdw_state;
 	WtShown s;
 	bool filter;
 	double limit = DatumGetFloat8(list_nth_node(Const, private, WtPrivateLimit)->constvalue);
@@ -299,8 +300,6 @@ wt_explain_foreign_scan(ForeignScanState *node, ExplainState *es)
 	{
 		show_relation(plan, relid, es);
 		show_aggregates(&s, plan, es);
-		if (scan != NULL)
-			scan = wt_aggregate_scan_below(node, &rows, &removed);
 	}
 	show_filters(node, &s, private, scan, es);
 	if (s.t->cells_layout)
@@ -319,11 +318,11 @@ wt_explain_foreign_scan(ForeignScanState *node, ExplainState *es)
 	wt_explain_condition_times(&s, es);
 	if (limit > 0)
 		ExplainPropertyText("Limit", psprintf("%.0f", limit), es);
-	if (es->analyze && aggregate)
+	if (es->analyze && a != NULL)
 	{
-		ExplainPropertyInteger("Rows Aggregated", NULL, (int64) rows, es);
+		ExplainPropertyInteger("Rows Aggregated", NULL, (int64) a->rows, es);
 		if (wt_aggregate_plan_shape(plan, WtAggQuals) > 0)
-			ExplainPropertyInteger("Rows Removed by Row Filter", NULL, (int64) removed, es);
+			ExplainPropertyInteger("Rows Removed by Row Filter", NULL, (int64) a->removed, es);
 	}
 	if (es->analyze)
 		show_statistics(scan, s.t->bad_key_skip, filter, es);

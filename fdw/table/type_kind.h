@@ -26,13 +26,20 @@ wt_is_integer(Oid type)
 	return type == INT2OID || type == INT4OID || type == INT8OID;
 }
 
-/* Returns a value of type int2, int4 or int8. */
+/* Returns a value of type int2, int4, date, or another one that is passed as an int8. */
 static inline int64
 wt_integer_value(Oid type, Datum value)
 {
-	return type == INT2OID	 ? DatumGetInt16(value)
-		   : type == INT4OID ? DatumGetInt32(value)
-							 : DatumGetInt64(value);
+	switch (type)
+	{
+		case INT2OID:
+			return DatumGetInt16(value);
+		case INT4OID:
+		case DATEOID:
+			return DatumGetInt32(value);
+		default:
+			return DatumGetInt64(value);
+	}
 }
 
 /* Returns v as a value of type int2, int4, date, or another one that is passed as an int8. */
