@@ -278,23 +278,10 @@ seek_forward(WtKeyFilter *f, const WtIntervals *parts, wide_bytes key, int part)
 		size_t start = f->at[part];
 		wide_bytes next;
 
-		begin_seek(f, key, part + 1);
-		if (width > 0)
-		{
-			if (!step_fixed(f, width, 1))
-				continue;
-		}
-		else
-		{
-			resetStringInfo(&f->seek);
-			if (!wt_rowkey_prefix_end(key.data + start, f->at[part + 1] - start, &f->seek))
-				continue;
-			/* put the parts before it in front */
-			enlargeStringInfo(&f->seek, (int) start);
-			memmove(f->seek.data + start, f->seek.data, f->seek.len + 1);
-			memcpy(f->seek.data, key.data, start);
-			f->seek.len += (int) start;
-		}
+		begin_seek(f, key, width > 0 ? part + 1 : part);
+		if (width > 0 ? !step_fixed(f, width, 1)
+					  : !wt_rowkey_prefix_end(key.data + start, f->at[part + 1] - start, &f->seek))
+			continue;
 		next = (wide_bytes) {(const uint8 *) f->seek.data + start, f->seek.len - start};
 		i = p->restricted ? find_interval(p, next) : 0;
 		if (p->restricted && i == p->n)
