@@ -327,28 +327,11 @@ restart_scans(WtScanState *st)
 	}
 }
 
-static void
-add_stats(wide_scan_stats *to, const wide_scan_stats *from)
-{
-	to->files_read += from->files_read;
-	to->files_skipped_key += from->files_skipped_key;
-	to->files_skipped_time += from->files_skipped_time;
-	to->files_skipped_bloom += from->files_skipped_bloom;
-	to->blocks_read += from->blocks_read;
-	to->blocks_cached += from->blocks_cached;
-	to->cells_scanned += from->cells_scanned;
-	to->cells_returned += from->cells_returned;
-	to->rows_returned += from->rows_returned;
-	to->tombstones += from->tombstones;
-	to->seeks += from->seeks;
-	to->rows_rejected += from->rows_rejected;
-}
-
 void
 wt_scan_add_work(WtScanWork *to, const WtScanWork *from)
 {
-	add_stats(&to->stats, &from->stats);
-	to->bad_keys += from->bad_keys;
+	for (size_t i = 0; i < sizeof(WtScanWork) / sizeof(uint64); i++)
+		((uint64 *) to)[i] += ((const uint64 *) from)[i];
 }
 
 /* Adds what the open scans have done. */
@@ -361,10 +344,10 @@ add_open(const WtOpenScan *o, WtScanWork *work)
 	work->bad_keys += o->reader->bad_keys;
 	for (int b = 0; b < o->set.n; b++)
 	{
-		wide_scan_stats one;
+		WtScanWork one = {0};
 
-		wt_engine_scan_stats(o->set.scans[b], &one);
-		add_stats(&work->stats, &one);
+		wt_engine_scan_stats(o->set.scans[b], &one.stats);
+		wt_scan_add_work(work, &one);
 	}
 }
 

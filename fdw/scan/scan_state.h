@@ -88,7 +88,7 @@ typedef struct WtOpenScan
 	StringInfoData cells;
 } WtOpenScan;
 
-/* What a scan has done, for EXPLAIN ANALYZE. */
+/* What a scan has done, for EXPLAIN ANALYZE.  All members are uint64 (wt_scan_add_work). */
 typedef struct WtScanWork
 {
 	wide_scan_stats stats;
