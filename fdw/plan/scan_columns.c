@@ -36,6 +36,17 @@ wt_scan_columns_wanted(RelOptInfo *rel, WtTable *t, List *clauses)
 	return out;
 }
 
+List *
+wt_scan_columns_list(Bitmapset *columns)
+{
+	List *out = NIL;
+	int i = -1;
+
+	while ((i = bms_next_member(columns, i)) >= 0)
+		out = lappend_int(out, i);
+	return out;
+}
+
 /* Returns true if the column has a value only in rows with a cell in its family. */
 static bool
 is_of_family(const WtColumn *c)

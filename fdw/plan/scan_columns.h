@@ -15,6 +15,9 @@
  */
 extern Bitmapset *wt_scan_columns_wanted(RelOptInfo *rel, WtTable *t, List *clauses);
 
+/* Returns the members of a set of attribute numbers as an integer list (WtPrivateColumns). */
+extern List *wt_scan_columns_list(Bitmapset *columns);
+
 /*
  * Returns the index of a family in which every row of the result has a cell: because a clause is
  * not true otherwise, or because a family that is read anyway has a NOT NULL column (which is

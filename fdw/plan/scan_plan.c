@@ -49,17 +49,6 @@ has_placeholder(Node *node, void *context)
 	return IsA(node, PlaceHolderVar) || expression_tree_walker(node, has_placeholder, context);
 }
 
-static List *
-attribute_list(Bitmapset *attrs)
-{
-	List *out = NIL;
-	int i = -1;
-
-	while ((i = bms_next_member(attrs, i)) >= 0)
-		out = lappend_int(out, i);
-	return out;
-}
-
 /*
  * Returns the attribute numbers that the scan must return for the clauses in rest and the target
  * list; sets *strict (wt_scan_columns_strict).  exact: clauses that the engine answers.  Columns
@@ -235,7 +224,7 @@ wt_scan_plan_get_plan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, Foreign
 	show = contain_var_clause((Node *) exprs) && !has_placeholder((Node *) exprs, NULL)
 			   ? copyObject(exprs)
 			   : NIL;
-	private = list_make5(tests, types, attribute_list(wanted), flags,
+	private = list_make5(tests, types, wt_scan_columns_list(wanted), flags,
 						 makeConst(FLOAT8OID, -1, InvalidOid, sizeof(float8), limit, false,
 								   FLOAT8PASSBYVAL));
 	private = lappend(lappend(private, show), predicates);

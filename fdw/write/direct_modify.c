@@ -283,9 +283,8 @@ wt_direct_modify_plan(PlannerInfo *root, ModifyTable *plan, Index rel, int index
 	bool projected;
 	ForeignScan *scan = target_scan(plan, rel, index, &projected);
 	List *returning = plan->returningLists == NIL ? NIL : list_nth(plan->returningLists, index);
-	List *columns = NIL, *set = NIL, *rechecks, *bare = NIL, *read = NIL, *flags;
+	List *columns = NIL, *set = NIL, *rechecks, *bare = NIL, *flags;
 	Bitmapset *needed, *returned, *wanted;
-	int i = -1;
 	ListCell *lc;
 
 	if (!wt_settings_enable_direct_modify || scan == NULL || t->cells_layout)
@@ -318,9 +317,7 @@ wt_direct_modify_plan(PlannerInfo *root, ModifyTable *plan, Index rel, int index
 	flags = list_nth(scan->fdw_private, WtPrivateFlags);
 	list_nth_cell(flags, WtFlagStrictFamily)->int_value =
 		wt_scan_columns_strict(find_base_rel(root, rel), t, scan->scan.plan.qual, wanted, &wanted);
-	while ((i = bms_next_member(wanted, i)) >= 0)
-		read = lappend_int(read, i);
-	lfirst(list_nth_cell(scan->fdw_private, WtPrivateColumns)) = read;
+	lfirst(list_nth_cell(scan->fdw_private, WtPrivateColumns)) = wt_scan_columns_list(wanted);
 	scan->fdw_private = lappend(scan->fdw_private,
 								list_make4(makeInteger(list_length(rechecks)), columns, bare,
 										   makeInteger(plan->canSetTag)));
