@@ -66,19 +66,20 @@ wt_cell_clause_order(const WtColumn *c, WtCellOrder *o)
 		case TEXTOID:
 		case VARCHAROID:
 		case BYTEAOID:
-			return true;
+		case OIDOID:
+		case UUIDOID:
+		case NUMERICOID:
+		case INETOID:
+			break;
 		case BOOLOID:
 			/* any byte but 00 is true: see bool_predicate */
 			o->kind = WIDE_KIND_SIGNED;
-			return binary || c->enc == WT_ENC_ORDERED;
-		case OIDOID:
-		case UUIDOID:
-			return binary || c->enc == WT_ENC_ORDERED;
+			break;
 		case FLOAT4OID:
 		case FLOAT8OID:
 			if (binary)
 				o->kind = WIDE_KIND_FLOAT;
-			return binary || c->enc == WT_ENC_ORDERED;
+			break;
 		case INT2OID:
 		case INT4OID:
 		case INT8OID:
@@ -89,13 +90,11 @@ wt_cell_clause_order(const WtColumn *c, WtCellOrder *o)
 			if (binary)
 				o->kind = WIDE_KIND_SIGNED;
 			o->inverted = c->enc == WT_ENC_REVERSE;
-			return binary || o->inverted || wt_encoding_is_ordered(c);
-		case NUMERICOID:
-		case INETOID:
-			return c->enc == WT_ENC_ORDERED;
+			break;
 		default:
 			return false;
 	}
+	return binary || o->inverted || wt_encoding_is_ordered(c);
 }
 
 typedef struct Match
@@ -339,7 +338,7 @@ match_distinct(Match *m, DistinctExpr *d, bool negated)
 
 /* A boolean column by itself, or with IS TRUE and the like. */
 static bool
-match_bool(Match *m, Node *node, WtKind kind, bool value, bool or_null)
+match_bool(Match *m, Node *node, bool value, bool or_null)
 {
 	WtColumn *c = match_column(m, node);
 	WtCellOrder order;
@@ -348,30 +347,34 @@ match_bool(Match *m, Node *node, WtKind kind, bool value, bool or_null)
 		return false;
 	if (or_null)
 		(void) add_leaf(m, c, WT_COND_NULL, NULL, InvalidOid);
-	return add_leaf(m, c, kind, makeBoolConst(value, false), BOOLOID);
+	return add_leaf(m, c, WT_COND_EQ, makeBoolConst(value, false), BOOLOID);
+}
+
+/* IS NULL, IS NOT NULL */
+static bool
+match_null(Match *m, Node *node, bool null)
+{
+	WtColumn *c = match_column(m, node);
+
+	return c != NULL && add_leaf(m, c, null ? WT_COND_NULL : WT_COND_NOT_NULL, NULL, InvalidOid);
 }
 
 static bool
 match_boolean_test(Match *m, BooleanTest *b)
 {
-	WtColumn *c = match_column(m, (Node *) b->arg);
+	Node *arg = (Node *) b->arg;
 
 	switch (b->booltesttype)
 	{
 		case IS_TRUE:
-			return match_bool(m, (Node *) b->arg, WT_COND_EQ, true, false);
-		case IS_NOT_TRUE:
-			return match_bool(m, (Node *) b->arg, WT_COND_EQ, false, true);
-		case IS_FALSE:
-			return match_bool(m, (Node *) b->arg, WT_COND_EQ, false, false);
 		case IS_NOT_FALSE:
-			return match_bool(m, (Node *) b->arg, WT_COND_EQ, true, true);
-		case IS_UNKNOWN:
-			return c != NULL && add_leaf(m, c, WT_COND_NULL, NULL, InvalidOid);
-		case IS_NOT_UNKNOWN:
-			return c != NULL && add_leaf(m, c, WT_COND_NOT_NULL, NULL, InvalidOid);
+			return match_bool(m, arg, true, b->booltesttype == IS_NOT_FALSE);
+		case IS_FALSE:
+		case IS_NOT_TRUE:
+			return match_bool(m, arg, false, b->booltesttype == IS_NOT_TRUE);
+		default:
+			return match_null(m, arg, b->booltesttype == IS_UNKNOWN);
 	}
-	return false;
 }
 
 static bool match_clause(Match *m, Node *clause);
@@ -384,7 +387,7 @@ match_boolean_expression(Match *m, BoolExpr *b)
 	if (b->boolop == NOT_EXPR && IsA(linitial(b->args), DistinctExpr))
 		return match_distinct(m, linitial(b->args), true);
 	if (b->boolop == NOT_EXPR)
-		return match_bool(m, linitial(b->args), WT_COND_EQ, false, false);
+		return match_bool(m, linitial(b->args), false, false);
 	if (b->boolop != OR_EXPR)
 		return false;
 	m->alternative = true;
@@ -432,17 +435,14 @@ match_clause(Match *m, Node *clause)
 		case T_NullTest:
 		{
 			NullTest *n = (NullTest *) clause;
-			WtColumn *c = match_column(m, (Node *) n->arg);
 
-			return c != NULL && !n->argisrow &&
-				   add_leaf(m, c, n->nulltesttype == IS_NULL ? WT_COND_NULL : WT_COND_NOT_NULL,
-							NULL, InvalidOid);
+			return !n->argisrow && match_null(m, (Node *) n->arg, n->nulltesttype == IS_NULL);
 		}
 		case T_BooleanTest:
 			return match_boolean_test(m, (BooleanTest *) clause);
 		case T_Var:
 		case T_RelabelType:
-			return exprType(clause) == BOOLOID && match_bool(m, clause, WT_COND_EQ, true, false);
+			return exprType(clause) == BOOLOID && match_bool(m, clause, true, false);
 		default:
 			return false;
 	}

@@ -72,7 +72,6 @@ typedef struct Build
 	WtTable *t;
 	WtEngineTable *e;
 	WtPredicates *out;
-	int cap;
 	int clause;
 } Build;
 
@@ -85,13 +84,6 @@ add_predicate(Build *b, const WtColumn *c, wide_op op, wide_bytes *values, int n
 	/* a family that the engine does not have yet has no cells */
 	if (b->e->families[c->family] == 0)
 		return op == WIDE_OP_IS_NULL ? ALWAYS : NEVER;
-	if (b->out->n == b->cap)
-	{
-		b->cap = Max(8, 2 * b->cap);
-		b->out->list = b->out->list == NULL
-						   ? palloc(sizeof(wide_predicate) * b->cap)
-						   : repalloc(b->out->list, sizeof(wide_predicate) * b->cap);
-	}
 	p = &b->out->list[b->out->n++];
 	memset(p, 0, sizeof(*p));
 	p->family = c->family;
@@ -418,6 +410,8 @@ wt_cell_predicate_make(WtTable *t, WtEngineTable *e, const WtLeaf *leaves, int n
 	Build b = {.t = t, .e = e, .out = out};
 
 	memset(out, 0, sizeof(*out));
+	/* an alternative adds at most two predicates */
+	out->list = palloc(sizeof(wide_predicate) * 2 * Max(1, nleaves));
 	for (int i = 0; i < nleaves;)
 	{
 		int start = out->n, end = i;
