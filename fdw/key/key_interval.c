@@ -371,7 +371,7 @@ test_intervals(WtTable *t, const WtTest *test, const WtArg *args)
 
 	switch (test->kind)
 	{
-		case WT_COND_NEVER:
+		case WT_COND_NULL:
 			p.restricted = true;
 			break;
 		case WT_COND_EQ:
@@ -414,8 +414,7 @@ wt_key_interval_of_part(WtTable *t, const WtTest *tests, int ntests, const WtArg
 	WtIntervals out = {0};
 
 	for (int i = 0; i < ntests; i++)
-		if (tests[i].part == part && tests[i].clause == 0 &&
-			(tests[i].n > 0 || tests[i].kind == WT_COND_NEVER))
+		if (tests[i].part == part && tests[i].clause == 0)
 			out = wt_key_interval_intersect(out, test_intervals(t, &tests[i], args));
 	/* bytes that are not text are shown as text that begins with a backslash, in another order */
 	if (out.restricted && part == WT_PART_QUALIFIER(t) &&

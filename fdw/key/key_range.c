@@ -241,12 +241,6 @@ part_intervals(WtTable *t, const WtTest *tests, int ntests, const WtArg *args)
 
 	for (int part = 0; part < t->nkeys; part++)
 		out[part] = wt_key_interval_of_part(t, tests, ntests, args, part);
-	for (int i = 0; i < ntests; i++)
-		if (tests[i].kind == WT_COND_NEVER && tests[i].clause == 0 && t->nkeys > 0)
-		{
-			out[0].restricted = true;
-			out[0].n = 0;
-		}
 	return out;
 }
 
@@ -366,7 +360,7 @@ equal_parts(WtTable *t, const WtTest *tests, int ntests, const WtArg *args)
 	{
 		const WtTest *test = &tests[i];
 
-		if (test->clause != 0 || test->kind == WT_COND_NEVER)
+		if (test->clause != 0)
 			return 0;
 		/* layout cells: not on the key */
 		if (test->part >= t->nkeys)

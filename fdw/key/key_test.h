@@ -18,15 +18,14 @@ typedef enum WtKind
 	WT_COND_LIKE,	/* LIKE pattern, for text and bytea */
 	WT_COND_STARTS, /* ^@, starts_with */
 	WT_COND_REGEX,	/* ~ pattern */
-	WT_COND_NEVER,	/* IS NULL */
+	WT_COND_NULL,	/* IS NULL; never true of a part of the key */
 	WT_COND_NE,		/* <> */
 	WT_COND_OR,		/* a disjunction; never a test, see WtCond.arms */
-	/* on cells only (WtLeaf) */
+	/* never tests; on cells (WtLeaf): */
 	WT_COND_NOT_ANY,  /* <> ALL (array) */
 	WT_COND_DISTINCT, /* IS DISTINCT FROM */
 	WT_COND_NOT_DISTINCT,
-	WT_COND_NULL, /* without a value, like the next one */
-	WT_COND_NOT_NULL
+	WT_COND_NOT_NULL /* without a value, like WT_COND_NULL; a part of the key: always true */
 } WtKind;
 
 /*

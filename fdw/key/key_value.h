@@ -53,7 +53,8 @@ extern bool wt_key_value_is_local(const WtColumn *c, Oid type);
  * Prepares the value of <, <=, >, >= for a part for which wt_key_value_is_local.  Where clocks are
  * set back or forward, the orders of the two differ, by an hour as a rule and by a day at most.  So
  * the bound is moved by more than that (less: up, else down) and becomes a value of the part's
- * type; the clause must be tested again. Returns: false if nothing can be said.
+ * type; the clause must be tested again.
+ * Returns: false if nothing can be said.
  */
 extern bool wt_key_value_move_local_bound(const WtColumn *c, bool less, WtArg *arg);
 

@@ -19,21 +19,22 @@
 #include "fdw/plan/key_condition.h"
 #include "fdw/table/types.h"
 
-/* Returns how many values a list has; a large number if that is not known. */
-static double
-list_size(const WtCond *c)
+double
+wt_key_choice_list_size(const WtCond *c, double unknown)
 {
 	Node *array = linitial(c->values);
 
-	if (c->kind == WT_COND_LIST)
+	if (c->kind != WT_COND_ANY)
 		return list_length(c->values);
 	if (IsA(array, Const) && !((Const *) array)->constisnull)
 	{
 		ArrayType *a = DatumGetArrayTypeP(((Const *) array)->constvalue);
 
-		return ArrayGetNItems(ARR_NDIM(a), ARR_DIMS(a));
+		return Max(1, ArrayGetNItems(ARR_NDIM(a), ARR_DIMS(a)));
 	}
-	return WT_MAX_PRODUCT;
+	if (IsA(array, ArrayExpr) && !((ArrayExpr *) array)->multidims)
+		return Max(1, list_length(((ArrayExpr *) array)->elements));
+	return unknown;
 }
 
 /*
@@ -58,14 +59,14 @@ choose_way(WtTable *t, List *conds, bool filter)
 		{
 			WtCond *c = lfirst(lc);
 
-			if (c->part != part || c->kind == WT_COND_NEVER || wt_key_condition_is_trivial(c))
+			if (c->part != part || c->values == NIL)
 				continue;
 			if (c->kind == WT_COND_EQ)
 				single = true;
 			else if (wt_is_equality(c->kind))
 			{
 				list = true;
-				product *= list_size(c);
+				product *= wt_key_choice_list_size(c, WT_MAX_PRODUCT);
 			}
 			else
 				range = true;
@@ -78,7 +79,7 @@ choose_way(WtTable *t, List *conds, bool filter)
 		{
 			WtCond *c = lfirst(lc);
 
-			if (c->part != part || c->kind == WT_COND_NEVER || wt_key_condition_is_trivial(c))
+			if (c->part != part || c->values == NIL)
 				continue;
 			c->ranged = c->ranged || ranged;
 			c->exact = c->exact && c->faithful && (filter || (ranged && exact));
@@ -119,9 +120,9 @@ choose_ways(WtTable *t, List *ors, int which, List *conds, bool filter)
 static void
 reset_cond(WtTable *t, WtCond *c)
 {
-	c->used = c->kind == WT_COND_NEVER || c->part >= t->nkeys;
+	c->used = c->kind == WT_COND_NULL || c->part >= t->nkeys;
 	c->ranged = c->used;
-	c->exact = c->part < t->nkeys || c->kind == WT_COND_NEVER || wt_key_condition_is_trivial(c);
+	c->exact = c->part < t->nkeys;
 }
 
 int
@@ -165,7 +166,7 @@ wt_key_choice_make(WtTable *t, List *conds)
 					c->exact = c->exact && ((WtCond *) lfirst(m))->exact;
 				}
 		}
-		if (c->part < t->nkeys && !wt_key_condition_is_trivial(c))
+		if (c->part < t->nkeys && c->kind != WT_COND_NOT_NULL)
 			c->used = c->used || c->ranged || filter;
 	}
 	return bound;
@@ -194,8 +195,7 @@ wt_key_choice_flat(List *conds, bool ranged)
 	{
 		WtCond *c = lfirst(lc);
 
-		if (c->kind != WT_COND_OR && (ranged ? c->ranged : c->used) &&
-			!wt_key_condition_is_trivial(c))
+		if (c->kind != WT_COND_OR && (ranged ? c->ranged : c->used) && c->kind != WT_COND_NOT_NULL)
 			out = lappend(out, new_flat(c, c, 0, 0));
 	}
 	foreach(lc, conds)

@@ -31,6 +31,9 @@ typedef struct WtFlat
  */
 extern List *wt_key_choice_flat(List *conds, bool ranged);
 
+/* Returns how many values =, = ANY or a list has; unknown if that is not known while planning. */
+extern double wt_key_choice_list_size(const WtCond *c, double unknown);
+
 /* Returns true if a condition of the list binds the part to one value. */
 extern bool wt_key_choice_part_is_single(List *conds, int part);
 

@@ -351,10 +351,7 @@ match_null_test(Match *m, NullTest *n)
 	if (part < 0 || part >= m->t->nkeys || n->argisrow ||
 		wt_encoding_is_digest(wt_key_column(m->t, part)->enc))
 		return NULL;
-	if (n->nulltesttype == IS_NULL)
-		return new_cond(m, part, WT_COND_NEVER, true);
-	/* always true: a condition without effect */
-	return new_cond(m, part, WT_COND_GE, true);
+	return new_cond(m, part, n->nulltesttype == IS_NULL ? WT_COND_NULL : WT_COND_NOT_NULL, true);
 }
 
 static WtCond *
@@ -398,12 +395,6 @@ match_clause(Match *m, Node *clause)
 		default:
 			return NULL;
 	}
-}
-
-bool
-wt_key_condition_is_trivial(const WtCond *c)
-{
-	return c->values == NIL && c->kind != WT_COND_NEVER && c->kind != WT_COND_OR;
 }
 
 /*
@@ -561,7 +552,7 @@ match_tree(Match *m, Node *node, List **arms, bool *faithful)
 		c = match_clause(m, node);
 	if (c != NULL)
 	{
-		if (c->part >= m->t->nkeys || wt_key_condition_is_trivial(c))
+		if (c->part >= m->t->nkeys || c->kind == WT_COND_NOT_NULL)
 			return false;
 		*faithful = *faithful && c->faithful;
 		*arms = list_make1(list_make1(c));

@@ -38,7 +38,4 @@ typedef struct WtCond
  */
 extern List *wt_key_condition_find(PlannerInfo *root, RelOptInfo *rel, WtTable *t, List *rinfos);
 
-/* Returns true if the condition restricts nothing: IS NOT NULL, because keys are not null. */
-extern bool wt_key_condition_is_trivial(const WtCond *c);
-
 #endif /* WT_KEY_CONDITION_H */

@@ -19,7 +19,6 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/restrictinfo.h"
 #include "parser/parsetree.h"
-#include "utils/array.h"
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
 #include "utils/syscache.h"
@@ -71,21 +70,6 @@ count_families(WtRelInfo *info, Bitmapset *wanted, int strict)
 	return Max(1, bms_num_members(families));
 }
 
-/* Returns the number of elements of an array, or a guess. */
-static double
-array_length(Node *array)
-{
-	if (IsA(array, Const) && !((Const *) array)->constisnull)
-	{
-		ArrayType *a = DatumGetArrayTypeP(((Const *) array)->constvalue);
-
-		return Max(1, ArrayGetNItems(ARR_NDIM(a), ARR_DIMS(a)));
-	}
-	if (IsA(array, ArrayExpr) && !((ArrayExpr *) array)->multidims)
-		return Max(1, list_length(((ArrayExpr *) array)->elements));
-	return DEFAULT_ARRAY;
-}
-
 double
 wt_scan_size_keys(WtTable *t, List *conds)
 {
@@ -101,16 +85,9 @@ wt_scan_size_keys(WtTable *t, List *conds)
 			WtCond *c = lfirst(lc);
 			double m;
 
-			if (c->part != part)
+			if (c->part != part || !wt_is_equality(c->kind))
 				continue;
-			if (c->kind == WT_COND_EQ)
-				m = 1;
-			else if (c->kind == WT_COND_LIST)
-				m = list_length(c->values);
-			else if (c->kind == WT_COND_ANY)
-				m = array_length(linitial(c->values));
-			else
-				continue;
+			m = wt_key_choice_list_size(c, DEFAULT_ARRAY);
 			if (least < 0 || m < least)
 				least = m;
 		}

@@ -243,18 +243,9 @@ wt_accumulator_finish(WtAggState *a, WtAccumulator *item, bool *isnull)
 static bool
 compares_as_integer(Oid type, Oid compare)
 {
-	switch (type)
-	{
-		case INT2OID:
-		case INT4OID:
-		case INT8OID:
-		case DATEOID:
-		case TIMESTAMPOID:
-		case TIMESTAMPTZOID:
-			return lookup_type_cache(type, TYPECACHE_CMP_PROC)->cmp_proc == compare;
-		default:
-			return false;
-	}
+	return (wt_is_integer(type) || type == DATEOID || type == TIMESTAMPOID ||
+			type == TIMESTAMPTZOID) &&
+		   lookup_type_cache(type, TYPECACHE_CMP_PROC)->cmp_proc == compare;
 }
 
 void

@@ -21,6 +21,7 @@
 
 #include "engine/wide.h"
 #include "fdw/key/key_test.h"
+#include "fdw/key/key_value.h"
 #include "fdw/key/part.h"
 #include "fdw/plan/aggregate_plan.h"
 #include "fdw/plan/plan_private.h"
@@ -266,18 +267,21 @@ static void
 begin_shown(WtShown *s, ForeignScan *plan, Oid relid, List *private, bool aggregate,
 			ExplainState *es)
 {
+	ListCell *e, *ty;
+
 	s->t = wt_table(relid);
 	s->exprs = aggregate ? list_truncate(list_copy(plan->fdw_exprs),
 										 wt_aggregate_plan_shape(plan, WtAggArgs))
 						 : shown_exprs(plan);
 	s->context = set_deparse_context_plan(es->deparse_cxt, (Plan *) plan, NIL);
 	s->tests = wt_plan_private_array(list_nth(private, WtPrivateTests), sizeof(WtTest), &s->ntests);
-	s->nvalues = 0;
-	for (int i = 0; i < s->ntests; i++)
-		s->nvalues = Max(s->nvalues, s->tests[i].first + s->tests[i].n);
+	s->args = palloc(sizeof(WtArg) * Max(1, list_length(s->exprs)));
+	forboth(e, s->exprs, ty, list_nth(private, WtPrivateTypes))
+		s->args[foreach_current_index(e)] = wt_key_value_arg(lfirst(e), lfirst_oid(ty));
 	s->constant = true;
-	for (int i = 0; i < s->nvalues; i++)
-		s->constant = s->constant && IsA(list_nth(s->exprs, i), Const);
+	for (int i = 0; i < s->ntests; i++)
+		for (int v = 0; v < s->tests[i].n; v++)
+			s->constant = s->constant && s->args[s->tests[i].first + v].known;
 }
 
 void
@@ -311,7 +315,7 @@ wt_explain_foreign_scan(ForeignScanState *node, ExplainState *es)
 		if (text[0] != '\0' || number[0] != '\0')
 			ExplainPropertyText("Cell Condition", text[0] != '\0' ? text : number, es);
 	}
-	filter = wt_explain_condition_key(&s, list_nth(private, WtPrivateTypes), es);
+	filter = wt_explain_condition_key(&s, es);
 	if (wt_plan_private_flag(private, WtFlagReverse))
 		ExplainPropertyText("Scan Direction", "Backward", es);
 	show_columns(&s, private, es);

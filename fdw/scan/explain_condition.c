@@ -50,7 +50,6 @@ literal(Const *c)
 		case INT4OID:
 		case INT8OID:
 		case OIDOID:
-			return text;
 		case NUMERICOID:
 		case FLOAT4OID:
 		case FLOAT8OID:
@@ -102,7 +101,7 @@ append_test(StringInfo out, WtShown *s, const WtTest *test)
 
 	if (out->len > 0)
 		appendStringInfoString(out, " AND ");
-	if (test->kind == WT_COND_NEVER)
+	if (test->kind == WT_COND_NULL)
 	{
 		appendStringInfo(out, "%s IS NULL", part_name(s->t, test->part));
 		return;
@@ -370,17 +369,6 @@ wt_explain_condition_times(WtShown *s, ExplainState *es)
 		ExplainPropertyText("Time Range", psprintf("(-inf, %s]", limit), es);
 }
 
-/* Computes the ranges.  Requires: the values of the tests are constants. */
-static void
-constant_ranges(WtShown *s, List *types, WtRanges *out)
-{
-	WtArg *args = palloc(sizeof(WtArg) * Max(1, s->nvalues));
-
-	for (int i = 0; i < s->nvalues; i++)
-		args[i] = wt_key_value_arg(list_nth(s->exprs, i), list_nth_oid(types, i));
-	wt_key_range_make(s->t, s->tests, s->ntests, args, out);
-}
-
 /*
  * Returns how many leading parts the ranges restrict if the values are not known: up to the
  * first one that is not bound to values.
@@ -442,7 +430,7 @@ leading_tests(WtShown *s, int parts)
 }
 
 bool
-wt_explain_condition_key(WtShown *s, List *types, ExplainState *es)
+wt_explain_condition_key(WtShown *s, ExplainState *es)
 {
 	bool any = false, list = false, never = false, ors = false, filter = true;
 	int parts;
@@ -457,7 +445,7 @@ wt_explain_condition_key(WtShown *s, List *types, ExplainState *es)
 
 		any |= s->tests[i].part < s->t->nkeys;
 		list |= must && (kind == WT_COND_ANY || kind == WT_COND_LIST || kind == WT_COND_NE);
-		never |= must && kind == WT_COND_NEVER;
+		never |= must && kind == WT_COND_NULL;
 		ors |= !must;
 	}
 	if (!any)
@@ -472,7 +460,7 @@ wt_explain_condition_key(WtShown *s, List *types, ExplainState *es)
 	{
 		WtRanges ranges;
 
-		constant_ranges(s, types, &ranges);
+		wt_key_range_make(s->t, s->tests, s->ntests, s->args, &ranges);
 		filter = ranges.filter != NULL;
 		parts = ranges.full ? 0 : ranges.parts;
 		if (ranges.total != 1 || (ors && filter))

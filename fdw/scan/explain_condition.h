@@ -20,8 +20,8 @@ typedef struct WtShown
 	List *context; /* for deparsing */
 	WtTest *tests;
 	int ntests;
-	int nvalues;   /* the first ones of exprs, which the tests use */
-	bool constant; /* these are all constants */
+	WtArg *args;   /* values of exprs, as far as they are constants */
+	bool constant; /* those of the tests all are */
 } WtShown;
 
 /*
@@ -31,10 +31,10 @@ typedef struct WtShown
 extern char *wt_explain_condition_text(WtShown *s, int from, int to);
 
 /*
- * Shows the conditions on the key: ranges, and what is left to the key filter.  types has the
- * type of each expression.  Returns true if there is a key filter.
+ * Shows the conditions on the key: ranges, and what is left to the key filter.  Returns true if
+ * there is a key filter.
  */
-extern bool wt_explain_condition_key(WtShown *s, List *types, struct ExplainState *es);
+extern bool wt_explain_condition_key(WtShown *s, struct ExplainState *es);
 
 /* Shows the conditions on time: those on ts in the layout 'cells', and widetable.as_of. */
 extern void wt_explain_condition_times(WtShown *s, struct ExplainState *es);
