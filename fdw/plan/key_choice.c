@@ -117,6 +117,13 @@ choose_ways(WtTable *t, List *ors, int which, List *conds, bool filter)
 	return bound;
 }
 
+/* Returns the arms of an OR; any other condition is an arm by itself. */
+static List *
+arms_of(WtCond *c)
+{
+	return c->kind == WT_COND_OR ? c->arms : list_make1(list_make1(c));
+}
+
 static void
 reset_cond(WtTable *t, WtCond *c)
 {
@@ -139,16 +146,14 @@ wt_key_choice_make(WtTable *t, List *conds)
 		WtCond *c = lfirst(lc);
 
 		reset_cond(t, c);
-		if (c->kind != WT_COND_OR)
-		{
-			others = lappend(others, c);
-			continue;
-		}
-		foreach(a, c->arms)
+		foreach(a, arms_of(c))
 			foreach(m, (List *) lfirst(a))
 				reset_cond(t, lfirst(m));
-		ors = lappend(ors, c);
-		ways *= list_length(c->arms);
+		if (c->kind == WT_COND_OR)
+			ors = lappend(ors, c);
+		else
+			others = lappend(others, c);
+		ways *= list_length(arms_of(c));
 	}
 	filter = ways <= WT_MAX_ALTERNATIVES;
 	bound = choose_ways(t, ors, 0, others, filter);
@@ -172,47 +177,40 @@ wt_key_choice_make(WtTable *t, List *conds)
 	return bound;
 }
 
-static WtFlat *
-new_flat(WtCond *c, WtCond *clause, int number, int arm)
-{
-	WtFlat *f = palloc(sizeof(WtFlat));
-
-	f->c = c;
-	f->clause = clause;
-	f->number = number;
-	f->arm = arm;
-	return f;
-}
-
 List *
 wt_key_choice_flat(List *conds, bool ranged)
 {
 	List *out = NIL;
-	int number = 0;
+	int number = 0, first = 0;
 	ListCell *lc, *a, *m;
 
-	foreach(lc, conds)
-	{
-		WtCond *c = lfirst(lc);
-
-		if (c->kind != WT_COND_OR && (ranged ? c->ranged : c->used) && c->kind != WT_COND_NOT_NULL)
-			out = lappend(out, new_flat(c, c, 0, 0));
-	}
-	foreach(lc, conds)
-	{
-		WtCond *c = lfirst(lc);
-		int arm = 0;
-
-		if (c->kind != WT_COND_OR || !(ranged ? c->ranged : c->used))
-			continue;
-		number++;
-		foreach(a, c->arms)
+	for (int pass = 0; pass < 2; pass++)
+		foreach(lc, conds)
 		{
-			foreach(m, (List *) lfirst(a))
-				out = lappend(out, new_flat(lfirst(m), c, number, arm));
-			arm++;
+			WtCond *c = lfirst(lc);
+			int arm = 0;
+
+			if ((c->kind == WT_COND_OR) != pass || c->kind == WT_COND_NOT_NULL ||
+				!(ranged ? c->ranged : c->used))
+				continue;
+			number += pass;
+			foreach(a, arms_of(c))
+			{
+				foreach(m, (List *) lfirst(a))
+				{
+					WtCond *one = lfirst(m);
+					WtFlat *f = palloc(sizeof(WtFlat));
+					int n = list_length(one->values);
+
+					f->test = (WtTest) {one->part, one->kind, first, n, number, arm};
+					f->c = one;
+					f->clause = c;
+					first += n;
+					out = lappend(out, f);
+				}
+				arm++;
+			}
 		}
-	}
 	return out;
 }
 

@@ -16,13 +16,12 @@
  */
 extern int wt_key_choice_make(WtTable *t, List *conds);
 
-/* A condition for the list of tests (WtTest). */
+/* A condition as a test. */
 typedef struct WtFlat
 {
+	WtTest test; /* its values are those of the conditions in the order of the list */
 	WtCond *c;
 	WtCond *clause; /* c itself, or the OR that it belongs to */
-	int number;		/* WtTest.clause: 0, or the number of the OR */
-	int arm;		/* of the OR */
 } WtFlat;
 
 /*

@@ -141,7 +141,7 @@ choose_conditions(RelOptInfo *rel, WtTable *t, List *conds, List *clauses, List 
 
 /*
  * Returns the conditions as the plan's tests (WtPrivateTests); appends their values to exprs and
- * types.
+ * types, which are empty.
  */
 static List *
 make_tests(List *conds, List **exprs, List **types)
@@ -152,10 +152,8 @@ make_tests(List *conds, List **exprs, List **types)
 	foreach(lc, wt_key_choice_flat(conds, false))
 	{
 		WtFlat *f = lfirst(lc);
-		WtTest test = {f->c->part, f->c->kind, list_length(*exprs), list_length(f->c->values),
-					   f->number,  f->arm};
 
-		tests = wt_plan_private_append(tests, &test, sizeof(test));
+		tests = wt_plan_private_append(tests, &f->test, sizeof(f->test));
 		*exprs = list_concat(*exprs, list_copy(f->c->values));
 		*types = list_concat(*types, list_copy(f->c->types));
 	}

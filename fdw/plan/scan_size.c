@@ -125,18 +125,11 @@ find_known_tests(PlannerInfo *root, List *conds, KnownTests *k)
 	foreach(lc, flat)
 	{
 		WtFlat *f = lfirst(lc);
-		WtCond *c = f->c;
-		WtTest *test = &k->tests[k->ntests++];
 		bool all = true;
 		ListCell *v, *ty;
 
-		test->part = c->part;
-		test->kind = c->kind;
-		test->first = n;
-		test->n = list_length(c->values);
-		test->clause = f->number;
-		test->arm = f->arm;
-		forboth(v, c->values, ty, c->types)
+		k->tests[k->ntests++] = f->test;
+		forboth(v, f->c->values, ty, f->c->types)
 		{
 			k->args[n] = wt_key_value_arg(estimate_expression_value(root, lfirst(v)),
 										  lfirst_oid(ty));
