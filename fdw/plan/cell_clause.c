@@ -107,15 +107,6 @@ typedef struct Match
 	Node *key;		  /* name of the map's entry last matched; NULL: it was no map */
 } Match;
 
-/* Returns the column that an expression is, or NULL. */
-static WtColumn *
-var_column(Match *m, Node *node)
-{
-	int attno = wt_plain_column(m->rel, node);
-
-	return attno > 0 && attno <= m->t->natts ? &m->t->columns[attno - 1] : NULL;
-}
-
 WtColumn *
 wt_cell_clause_map_entry(const WtColumn *map, const char *key, int len)
 {
@@ -138,7 +129,7 @@ wt_cell_clause_map_entry(const WtColumn *map, const char *key, int len)
 static WtColumn *
 match_entry(Match *m, Node *map, Node *key)
 {
-	WtColumn *c = var_column(m, map), *entry;
+	WtColumn *c = wt_plain_column_of(m->rel, m->t, map), *entry;
 	text *name;
 	int len;
 
@@ -179,7 +170,7 @@ match_column(Match *m, Node *node)
 	if (node && IsA(node, OpExpr) && list_length(((OpExpr *) node)->args) == 2 &&
 		get_opcode(((OpExpr *) node)->opno) == F_JSONB_OBJECT_FIELD_TEXT)
 		return match_entry(m, linitial(((OpExpr *) node)->args), lsecond(((OpExpr *) node)->args));
-	c = var_column(m, node);
+	c = wt_plain_column_of(m->rel, m->t, node);
 	return c != NULL && c->family >= 0 && (c->role == WT_CELL || c->role == WT_TIMESTAMP_OF) ? c
 																							 : NULL;
 }

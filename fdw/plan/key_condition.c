@@ -72,10 +72,9 @@ typedef struct Match
 static int
 match_part(Match *m, Node *node)
 {
-	int attno = wt_plain_column(m->rel, node);
+	WtColumn *c = wt_plain_column_of(m->rel, m->t, node);
 
-	return attno > 0 && attno <= m->t->natts ? wt_part_of_column(m->t, &m->t->columns[attno - 1])
-											 : -1;
+	return c != NULL ? wt_part_of_column(m->t, c) : -1;
 }
 
 /* Returns true if the expression can be computed without the table's rows. */

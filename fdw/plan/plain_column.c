@@ -6,6 +6,14 @@
 
 #include "fdw/plan/plain_column.h"
 
+WtColumn *
+wt_plain_column_of(RelOptInfo *rel, WtTable *t, Node *node)
+{
+	AttrNumber attno = wt_plain_column(rel, node);
+
+	return attno > 0 && attno <= t->natts ? &t->columns[attno - 1] : NULL;
+}
+
 AttrNumber
 wt_plain_column(RelOptInfo *rel, Node *node)
 {
