@@ -76,7 +76,6 @@ wt_handler(PG_FUNCTION_ARGS)
 	r->IterateForeignScan = wt_foreign_scan_iterate;
 	r->ReScanForeignScan = wt_foreign_scan_rescan;
 	r->EndForeignScan = wt_foreign_scan_end;
-	r->RecheckForeignScan = wt_foreign_scan_recheck;
 	r->ExplainForeignScan = wt_explain_foreign_scan;
 	r->AnalyzeForeignTable = wt_analyze_foreign_table;
 	r->IsForeignScanParallelSafe = wt_scan_path_is_parallel_safe;

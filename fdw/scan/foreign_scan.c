@@ -101,13 +101,3 @@ wt_foreign_scan_end(ForeignScanState *node)
 	else if (node->fdw_state != NULL)
 		wt_scan_end(node->fdw_state);
 }
-
-/*
- * EvalPlanQual: there is nothing to do.  The tuple is a copy, and the executor tests
- * fdw_recheck_quals: the clauses that the key ranges and the engine have answered.
- */
-bool
-wt_foreign_scan_recheck(ForeignScanState *node, TupleTableSlot *slot)
-{
-	return true;
-}

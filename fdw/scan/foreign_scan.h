@@ -12,6 +12,5 @@ extern void wt_foreign_scan_begin(ForeignScanState *node, int eflags);
 extern TupleTableSlot *wt_foreign_scan_iterate(ForeignScanState *node);
 extern void wt_foreign_scan_rescan(ForeignScanState *node);
 extern void wt_foreign_scan_end(ForeignScanState *node);
-extern bool wt_foreign_scan_recheck(ForeignScanState *node, TupleTableSlot *slot);
 
 #endif /* WT_FOREIGN_SCAN_H */
