@@ -239,15 +239,15 @@ collect_output(GroupInfo *p, List *groups, List *exprs)
 
 /*
  * Returns true if the first row of each group, in a scan in one direction, says all that is
- * asked.  *directed: the direction matters, and *reverse is it.
+ * asked; sets *reverse to the direction if it matters.
  */
 static bool
-first_row_is_enough(GroupInfo *p, bool *directed, bool *reverse)
+first_row_is_enough(GroupInfo *p, bool *reverse)
 {
 	int parts = p->t->nkeys;
+	bool directed = false;
 	ListCell *lc;
 
-	*directed = false;
 	if (p->parts == 0 || (p->parts == parts && !p->t->cells_layout))
 		return false;
 	foreach(lc, p->items)
@@ -261,9 +261,9 @@ first_row_is_enough(GroupInfo *p, bool *directed, bool *reverse)
 			!wt_scan_path_part_sorts(p->t, p->parts, item->opfamily, item->aggref->inputcollid))
 			return false;
 		back = (item->kind == WT_AGG_MAX) != wt_part_is_descending(p->t, p->parts);
-		if (*directed && back != *reverse)
+		if (directed && back != *reverse)
 			return false;
-		*directed = true;
+		directed = true;
 		*reverse = back;
 	}
 	return true;
@@ -318,14 +318,14 @@ add_aggregate_path(PlannerInfo *root, RelOptInfo *output, PathTarget *target, Gr
 	WtRelInfo *info = p->base->fdw_private;
 	const WtScanSize *size = &info->size;
 	ForeignScan *scan;
-	bool ordered = false, directed, enough, reverse;
+	bool ordered = false, enough, reverse;
 	int buckets = Max(1, p->t->salt_buckets),
 		npathkeys = wt_scan_path_pathkeys(root, p->base, p->t, info->conds, &ordered);
 	double ngroups = 1, rows;
 	Cost startup, total, seek, stream, loose;
 
 	reverse = ordered;
-	enough = first_row_is_enough(p, &directed, &reverse);
+	enough = first_row_is_enough(p, &reverse);
 	p->reverse = p->parts > 0 && reverse;
 	if (!make_plain_scan(root, p, &scan))
 		return;

@@ -112,19 +112,14 @@ static wide_bytes
 encoded(const WtColumn *c, Datum value)
 {
 	StringInfoData s;
+	uint8 *data;
 
 	initStringInfo(&s);
 	wt_encode(c, value, &s);
-	return (wide_bytes) {(const uint8 *) s.data, (size_t) s.len};
-}
-
-static wide_bytes
-copied(const StringInfoData *s)
-{
-	uint8 *data = palloc(Max(1, s->len));
-
-	memcpy(data, s->data, s->len);
-	return (wide_bytes) {data, (size_t) s->len};
+	/* an array may have many elements, and s would take a kilobyte for each */
+	data = memcpy(palloc(Max(1, s.len)), s.data, s.len);
+	pfree(s.data);
+	return (wide_bytes) {data, (size_t) s.len};
 }
 
 static Outcome
@@ -307,9 +302,7 @@ compare_array(Build *b, const WtColumn *c, bool any, const WtArg *arg)
 	bool *nulls;
 	int count = wt_key_value_elements(arg->value, &elements, &nulls), n = 0;
 	wide_bytes *values;
-	StringInfoData scratch;
 
-	initStringInfo(&scratch);
 	if (count == 0)
 		return any ? NEVER : ALWAYS;
 	values = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(wide_bytes) * 2 * (Size) count);
@@ -322,12 +315,7 @@ compare_array(Build *b, const WtColumn *c, bool any, const WtArg *arg)
 		if (!nulls[i] && c->role == WT_MAP)
 			n += entry_bytes(elements[i], &values[n]);
 		else if (!nulls[i] && wt_key_value_adapt(c, arg->type, &elements[i]) == WT_VALUE_OK)
-		{
-			/* one buffer for all elements: each would take a kilobyte */
-			resetStringInfo(&scratch);
-			wt_encode(c, elements[i], &scratch);
-			values[n++] = copied(&scratch);
-		}
+			values[n++] = encoded(c, elements[i]);
 	}
 	if (n == 0)
 		return any ? NEVER : add_predicate(b, c, WIDE_OP_NOT_NULL, NULL, 0);

@@ -47,42 +47,41 @@ struct WtCuts
 	int n;
 };
 
+/* Returns true if a column of the family is read. */
+static bool
+is_read(WtScanState *st, wide_family_id family)
+{
+	for (int a = 0; a < st->t->natts; a++)
+		if (st->columns[a] && st->t->columns[a].family >= 0 &&
+			st->e.families[st->t->columns[a].family] == family)
+			return true;
+	return st->t->cells_layout;
+}
+
 /*
- * Returns the family with the most cells of those whose columns are read; if none is read, the
- * table's first one; in the layout 'cells' the one with the most cells of all; 0 if there is
- * none.  Sets *cells to its cells.
+ * Returns the family with the most cells of those whose columns are read (layout 'cells': of all);
+ * if none is read, the table's first one; 0 if there is none.  Sets *cells to its cells.
  */
 static wide_family_id
 main_family(WtScanState *st, double *cells)
 {
 	wide_family_id found = 0;
 
-	*cells = -1;
-	for (int a = 0; a < st->t->natts; a++)
-	{
-		int f = st->columns[a] ? st->t->columns[a].family : -1;
-		double has;
-
-		if (f < 0 || st->e.families[f] == 0 || st->e.families[f] == found)
-			continue;
-		has = wt_scan_size_range(st->e.families[f], NULL).cells;
-		if (has > *cells)
+	for (int i = 0; i < st->e.nall; i++)
+		if (is_read(st, st->e.all[i]))
 		{
-			*cells = has;
-			found = st->e.families[f];
-		}
-	}
-	for (int i = 0; i < st->e.nall && (found == 0 || st->t->cells_layout); i++)
-	{
-		double has = wt_scan_size_range(st->e.all[i], NULL).cells;
+			double has = wt_scan_size_range(st->e.all[i], NULL).cells;
 
-		if (has > *cells)
-		{
-			*cells = has;
-			found = st->e.all[i];
+			if (found == 0 || has > *cells)
+			{
+				*cells = has;
+				found = st->e.all[i];
+			}
 		}
-	}
-	return found;
+	if (found != 0 || st->e.nall == 0)
+		return found;
+	*cells = wt_scan_size_range(st->e.all[0], NULL).cells;
+	return st->e.all[0];
 }
 
 /* Finds keys that cut what the scan reads into equal chunks for so many processes. */

@@ -128,24 +128,26 @@ static void
 whole_families(WtRowReader *r, wide_scan_spec *spec)
 {
 	wide_scan_family *fams = (wide_scan_family *) spec->families;
+	int n = 0;
 
 	for (int i = 0; i < spec->nfamilies; i++)
 	{
-		if (fams[i].want == WIDE_WANT_ALL)
+		bool again = false;
+
+		if (fams[i].want != WIDE_WANT_ALL)
+		{
+			fams[i].want = WIDE_WANT_ALL;
+			fams[i].max_versions = 1;
+		}
+		/* a family may have had an entry by columns and one by qualifier; one is enough now */
+		for (int j = 0; j < n; j++)
+			again = again || fams[j].id == fams[i].id;
+		if (again)
 			continue;
-		fams[i].want = WIDE_WANT_ALL;
-		fams[i].max_versions = 1;
+		fams[n] = fams[i];
+		r->families[n++] = r->families[i];
 	}
-	/* a family may have had an entry by columns and one by qualifier; one entry is enough now */
-	for (int i = 0, n = spec->nfamilies; i < n; i++)
-		for (int j = i + 1; j < n; j++)
-			if (fams[j].id == fams[i].id)
-			{
-				memmove(&fams[j], &fams[j + 1], sizeof(wide_scan_family) * (n - j - 1));
-				memmove(&r->families[j], &r->families[j + 1], sizeof(WtReadFamily) * (n - j - 1));
-				spec->nfamilies = r->nfamilies = --n;
-				j--;
-			}
+	spec->nfamilies = r->nfamilies = n;
 }
 
 WtRowReader *
