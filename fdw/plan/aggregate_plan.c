@@ -516,34 +516,35 @@ aggregate_plan(PlannerInfo *root, RelOptInfo *rel, ForeignPath *best_path, List 
 {
 	GroupInfo *p = linitial(best_path->fdw_private);
 	ForeignScan *scan;
-	List *exprs, *items = NIL, *filters, *needed, *scan_tlist, *shape;
+	List *exprs, *items = NIL, *filters, *needed, *scan_tlist;
+	WtAggShape shape = {planner_rt_fetch(p->base->relid, root)->relid, .parts = p->parts,
+						.loose = p->loose};
 	ListCell *lc;
 	int family = family_of_arguments(p);
-	int nargs;
 
 	(void) make_plain_scan(root, p, &scan);
 	if (family >= 0)
 		linitial_int((List *) list_nth(scan->fdw_private, WtPrivateFlags)) = family;
 	scan_tlist = add_to_flat_tlist(NIL, p->output);
-	nargs = list_length(scan->fdw_exprs);
+	shape.nargs = list_length(scan->fdw_exprs);
+	shape.nquals = list_length(scan->scan.plan.qual);
 	/* index 0 means "none" in items, so the list must not be empty */
 	exprs = list_concat_copy(scan->fdw_exprs, scan->scan.plan.qual);
 	if (exprs == NIL)
 		exprs = list_make1(makeBoolConst(true, false));
-	shape = list_make4_int(nargs, list_length(scan->scan.plan.qual), p->parts, p->loose);
 	foreach(lc, p->items)
 		items = add_item(items, lfirst(lc), scan_tlist, &exprs);
 	/* what the engine tests, for EXPLAIN */
 	filters = list_truncate(list_copy(scan->fdw_recheck_quals),
 							wt_plan_private_flag(scan->fdw_private, WtFlagFilters));
-	needed = pull_var_clause((Node *) list_concat(list_copy_tail(exprs, nargs), filters),
+	needed = pull_var_clause((Node *) list_concat(list_copy_tail(exprs, shape.nargs), filters),
 							 PVC_RECURSE_PLACEHOLDERS);
 	scan_tlist = add_to_flat_tlist(scan_tlist, needed);
-	return make_foreignscan(
-		tlist, p->having, 0, exprs,
-		list_make5(scan->fdw_private, list_make1_oid(planner_rt_fetch(p->base->relid, root)->relid),
-				   shape, columns_of(scan_tlist), items),
-		scan_tlist, filters, NULL);
+	return make_foreignscan(tlist, p->having, 0, exprs,
+							list_make4(scan->fdw_private,
+									   wt_plan_private_append(NIL, &shape, sizeof(shape)),
+									   columns_of(scan_tlist), items),
+							scan_tlist, filters, NULL);
 }
 
 ForeignScan *

@@ -20,6 +20,8 @@
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
 
+#include "fdw/plan/plan_private.h"
+
 typedef enum WtAggKind
 {
 	WT_AGG_COUNT_ROWS,
@@ -42,20 +44,20 @@ typedef enum WtAggKind
 enum WtAggPrivate
 {
 	WtAggScan,	  /* the private list of the plain scan */
-	WtAggRelid,	  /* list of one OID */
-	WtAggShape,	  /* integer list, see enum WtAggShapeEntry */
+	WtAggPlan,	  /* integer list: a WtAggShape */
 	WtAggColumns, /* attribute number of each entry of fdw_scan_tlist; 0: an aggregate */
 	WtAggItems	  /* integer list: array of WtAggItem */
 };
 
-/* Entries of WtAggShape. */
-enum WtAggShapeEntry
+/* The plan as a whole.  All members are ints. */
+typedef struct WtAggShape
 {
-	WtAggArgs,	/* expressions of the plain scan */
-	WtAggQuals, /* clauses that a row must pass */
-	WtAggParts, /* leading parts of the key that make a group; 0: all rows are one group */
-	WtAggLoose	/* 1: a loose scan, which reads the first row of each group only */
-};
+	Oid relid;	/* the table */
+	int nargs;	/* expressions of the plain scan */
+	int nquals; /* clauses that a row must pass */
+	int parts;	/* leading parts of the key that make a group; 0: all rows are one group */
+	int loose;	/* 1: a loose scan, which reads the first row of each group only */
+} WtAggShape;
 
 /* One aggregate of the plan.  All members are ints. */
 typedef struct WtAggItem
@@ -87,11 +89,12 @@ wt_is_aggregate(const ForeignScanState *node)
 	return ((ForeignScan *) node->ss.ps.plan)->scan.scanrelid == 0;
 }
 
-/* Returns an entry of WtAggShape. */
-static inline int
-wt_aggregate_plan_shape(const ForeignScan *plan, enum WtAggShapeEntry which)
+static inline WtAggShape *
+wt_aggregate_plan_shape(const ForeignScan *plan)
 {
-	return list_nth_int((List *) list_nth(plan->fdw_private, WtAggShape), which);
+	int n;
+
+	return wt_plan_private_array(list_nth(plan->fdw_private, WtAggPlan), sizeof(WtAggShape), &n);
 }
 
 #endif /* WT_AGGREGATE_PLAN_H */

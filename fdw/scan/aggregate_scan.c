@@ -60,20 +60,19 @@ wt_aggregate_scan_begin(ForeignScanState *node)
 {
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
 	WtAggState *a = palloc0(sizeof(WtAggState));
-	int nargs = wt_aggregate_plan_shape(plan, WtAggArgs),
-		nquals = wt_aggregate_plan_shape(plan, WtAggQuals);
+	WtAggShape *shape = wt_aggregate_plan_shape(plan);
 	List *columns = list_nth(plan->fdw_private, WtAggColumns);
 	WtAggItem *items = wt_plan_private_array(list_nth(plan->fdw_private, WtAggItems),
 											 sizeof(WtAggItem), &a->nitems);
 	ListCell *lc;
 
 	node->fdw_state = a;
-	a->scan = wt_scan_begin(linitial_oid(list_nth(plan->fdw_private, WtAggRelid)),
-							list_nth(plan->fdw_private, WtAggScan),
-							list_truncate(list_copy(plan->fdw_exprs), nargs), &node->ss.ps, false);
+	a->scan = wt_scan_begin(shape->relid, list_nth(plan->fdw_private, WtAggScan),
+							list_truncate(list_copy(plan->fdw_exprs), shape->nargs), &node->ss.ps,
+							false);
 	a->t = a->scan->t;
-	a->parts = wt_aggregate_plan_shape(plan, WtAggParts);
-	a->first_only = wt_aggregate_plan_shape(plan, WtAggLoose) != 0;
+	a->parts = shape->parts;
+	a->first_only = shape->loose != 0;
 	a->values = palloc0(sizeof(Datum) * Max(1, a->t->natts));
 	a->nulls = palloc0(sizeof(bool) * Max(1, a->t->natts));
 	a->direct.need_part = palloc0(sizeof(bool) * a->t->nkeys);
@@ -89,7 +88,8 @@ wt_aggregate_scan_begin(ForeignScanState *node)
 		if (c != NULL && c->role == WT_KEY && c->part < a->parts)
 			a->group_part[c->part] = true;
 	}
-	a->qual = ExecInitQual(list_truncate(list_copy_tail(plan->fdw_exprs, nargs), nquals),
+	a->qual = ExecInitQual(list_truncate(list_copy_tail(plan->fdw_exprs, shape->nargs),
+										 shape->nquals),
 						   &node->ss.ps);
 	a->direct.possible = a->qual == NULL && !a->t->cells_layout;
 	a->items = palloc0(sizeof(WtAccumulator) * Max(1, a->nitems));

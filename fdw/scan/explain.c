@@ -63,19 +63,15 @@ show_columns(WtShown *s, List *private, ExplainState *es)
 	foreach(lc, (List *) list_nth(private, WtPrivateColumns))
 	{
 		WtColumn *c = &t->columns[lfirst_int(lc) - 1];
-		StringInfoData name;
+		char *qual;
 
 		if (c->family < 0 || c->role == WT_DROPPED)
 			continue;
-		initStringInfo(&name);
-		appendStringInfo(&name, "%s:", t->families[c->family].name);
-		if (c->qual_len > 0)
-			appendStringInfoString(&name, wt_bytes_text_show_qualifier((wide_bytes) {c->qual,
-																					 c->qual_len}));
-		if (c->role == WT_MAP)
-			appendStringInfoChar(&name, '*');
+		qual = c->qual_len > 0 ? wt_bytes_text_show_qualifier((wide_bytes) {c->qual, c->qual_len})
+							   : "";
 		families = add_name(families, t->families[c->family].name);
-		columns = add_name(columns, name.data);
+		columns = add_name(columns, psprintf("%s:%s%s", t->families[c->family].name, qual,
+											 c->role == WT_MAP ? "*" : ""));
 	}
 	/* families of columns that are tested, but not returned */
 	leaves = wt_plan_private_array(list_nth(private, WtPrivatePredicates), sizeof(WtLeaf),
@@ -204,18 +200,15 @@ show_relation(ForeignScan *plan, Oid relid, ExplainState *es)
 	char *alias = rti > 0 && rti <= list_length(es->rtable_names)
 					  ? list_nth(es->rtable_names, rti - 1)
 					  : NULL;
-	char *name = get_rel_name(relid);
-	StringInfoData s;
+	char *name = get_rel_name(relid), *schema = "";
 
-	initStringInfo(&s);
-	appendStringInfoString(&s, "Aggregate on (");
 	if (es->verbose)
-		appendStringInfo(&s, "%s.", quote_identifier(get_namespace_name(get_rel_namespace(relid))));
-	appendStringInfoString(&s, quote_identifier(name));
-	if (alias != NULL && strcmp(alias, name) != 0)
-		appendStringInfo(&s, " %s", quote_identifier(alias));
-	appendStringInfoChar(&s, ')');
-	ExplainPropertyText("Relations", s.data, es);
+		schema = psprintf("%s.", quote_identifier(get_namespace_name(get_rel_namespace(relid))));
+	alias = alias != NULL && strcmp(alias, name) != 0 ? psprintf(" %s", quote_identifier(alias))
+													  : "";
+	ExplainPropertyText("Relations",
+						psprintf("Aggregate on (%s%s%s)", schema, quote_identifier(name), alias),
+						es);
 }
 
 static List *
@@ -228,11 +221,9 @@ add_text(List *list, WtShown *s, Node *expr)
 static void
 show_aggregates(WtShown *s, ForeignScan *plan, ExplainState *es)
 {
-	int nargs = wt_aggregate_plan_shape(plan, WtAggArgs),
-		nquals = wt_aggregate_plan_shape(plan, WtAggQuals),
-		parts = wt_aggregate_plan_shape(plan, WtAggParts);
+	WtAggShape *shape = wt_aggregate_plan_shape(plan);
 	List *aggregates = NIL, *groups = NIL,
-		 *quals = list_truncate(list_copy_tail(plan->fdw_exprs, nargs), nquals);
+		 *quals = list_truncate(list_copy_tail(plan->fdw_exprs, shape->nargs), shape->nquals);
 	ListCell *lc;
 
 	foreach(lc, plan->fdw_scan_tlist)
@@ -246,14 +237,14 @@ show_aggregates(WtShown *s, ForeignScan *plan, ExplainState *es)
 			continue;
 		}
 		c = &s->t->columns[((Var *) expr)->varattno - 1];
-		if (c->role == WT_KEY && c->part < parts)
+		if (c->role == WT_KEY && c->part < shape->parts)
 			groups = add_text(groups, s, expr);
 	}
 	if (aggregates != NIL)
 		ExplainPropertyList("Aggregates", aggregates, es);
-	if (parts > 0)
+	if (shape->parts > 0)
 		ExplainPropertyList("Group Key", groups, es);
-	if (wt_aggregate_plan_shape(plan, WtAggLoose))
+	if (shape->loose)
 		ExplainPropertyText("Loose Scan", "one row of each group", es);
 	if (quals != NIL)
 		ExplainPropertyText("Row Filter",
@@ -270,9 +261,9 @@ begin_shown(WtShown *s, ForeignScan *plan, Oid relid, List *private, bool aggreg
 	ListCell *e, *ty;
 
 	s->t = wt_table(relid);
-	s->exprs = aggregate ? list_truncate(list_copy(plan->fdw_exprs),
-										 wt_aggregate_plan_shape(plan, WtAggArgs))
-						 : shown_exprs(plan);
+	s->exprs = aggregate
+				   ? list_truncate(list_copy(plan->fdw_exprs), wt_aggregate_plan_shape(plan)->nargs)
+				   : shown_exprs(plan);
 	s->context = set_deparse_context_plan(es->deparse_cxt, (Plan *) plan, NIL);
 	s->tests = wt_plan_private_array(list_nth(private, WtPrivateTests), sizeof(WtTest), &s->ntests);
 	s->args = palloc(sizeof(WtArg) * Max(1, list_length(s->exprs)));
@@ -290,7 +281,7 @@ wt_explain_foreign_scan(ForeignScanState *node, ExplainState *es)
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
 	bool aggregate = wt_is_aggregate(node);
 	List *private = aggregate ? list_nth(plan->fdw_private, WtAggScan) : plan->fdw_private;
-	Oid relid = aggregate ? linitial_oid(list_nth(plan->fdw_private, WtAggRelid))
+	Oid relid = aggregate ? wt_aggregate_plan_shape(plan)->relid
 						  : RelationGetRelid(node->ss.ss_currentRelation);
 	/* without ANALYZE there is no state */
 	WtAggState *a = aggregate ? node->fdw_state : NULL;
@@ -325,7 +316,7 @@ wt_explain_foreign_scan(ForeignScanState *node, ExplainState *es)
 	if (es->analyze && a != NULL)
 	{
 		ExplainPropertyInteger("Rows Aggregated", NULL, (int64) a->rows, es);
-		if (wt_aggregate_plan_shape(plan, WtAggQuals) > 0)
+		if (wt_aggregate_plan_shape(plan)->nquals > 0)
 			ExplainPropertyInteger("Rows Removed by Row Filter", NULL, (int64) a->removed, es);
 	}
 	if (es->analyze)
