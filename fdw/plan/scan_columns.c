@@ -26,10 +26,7 @@ wt_scan_columns_wanted(RelOptInfo *rel, WtTable *t, List *clauses)
 		int attno = i + FirstLowInvalidHeapAttributeNumber;
 
 		if (attno == 0)
-		{
-			for (int a = 1; a <= t->natts; a++)
-				out = bms_add_member(out, a);
-		}
+			out = bms_add_range(out, 1, t->natts);
 		else if (attno > 0 && attno <= t->natts)
 			out = bms_add_member(out, attno);
 	}

@@ -205,9 +205,10 @@ add_scan_path(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const WtScanS
  * leader has for the scan.
  */
 static void
-add_partial_scan_path(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const WtScanSize *size,
-					  List *pathkeys, bool reverse, const QualCost *qual)
+add_partial_scan_path(PlannerInfo *root, RelOptInfo *rel, List *pathkeys, bool reverse)
 {
+	WtRelInfo *info = rel->fdw_private;
+	const WtScanSize *size = &info->size;
 	double pages = Max(size->blocks * BLOCK_PAGES,
 					   size->scanned * info->cells * CELL_BYTES / BLCKSZ);
 	int workers = compute_parallel_worker(rel, pages, -1, max_parallel_workers_per_gather);
@@ -217,7 +218,7 @@ add_partial_scan_path(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const
 
 	if (workers <= 0)
 		return;
-	wt_scan_size_cost(rel, info, size, qual, false, &startup, &total);
+	wt_scan_size_cost(rel, info, size, &rel->baserestrictcost, false, &startup, &total);
 	io = Min(total - startup,
 			 Max(0, ceil(size->blocks) - Max(1, size->ranges) * info->families) * seq_page_cost);
 	path =
@@ -234,18 +235,19 @@ add_partial_scan_path(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const
  * processes, but not both.
  */
 static void
-add_scan_paths(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const WtScanSize *size,
-			   List *pathkeys, bool reverse, const QualCost *qual)
+add_scan_paths(PlannerInfo *root, RelOptInfo *rel, List *pathkeys, bool reverse)
 {
-	add_scan_path(root, rel, info, size, pathkeys, reverse, rel->lateral_relids, qual);
+	WtRelInfo *info = rel->fdw_private;
+
+	add_scan_path(root, rel, info, &info->size, pathkeys, reverse, rel->lateral_relids,
+				  &rel->baserestrictcost);
 	if (rel->consider_parallel && bms_is_empty(rel->lateral_relids) &&
 		(pathkeys == NIL || info->t->salt_buckets <= 1))
-		add_partial_scan_path(root, rel, info, size, pathkeys, reverse, qual);
+		add_partial_scan_path(root, rel, pathkeys, reverse);
 }
 
 static void
-add_ordered_paths(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const WtScanSize *size,
-				  const QualCost *qual)
+add_ordered_paths(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info)
 {
 	bool reverse = false;
 	int n;
@@ -257,7 +259,7 @@ add_ordered_paths(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const WtS
 	{
 		List *keys = list_copy(root->query_pathkeys);
 
-		add_scan_paths(root, rel, info, size, list_truncate(keys, n), reverse, qual);
+		add_scan_paths(root, rel, list_truncate(keys, n), reverse);
 	}
 	if (!has_useful_pathkeys(root, rel))
 		return;
@@ -266,7 +268,7 @@ add_ordered_paths(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const WtS
 		List *keys = scan_pathkeys(root, rel, info->t, info->conds, back);
 
 		if (keys != NIL)
-			add_scan_paths(root, rel, info, size, keys, back, qual);
+			add_scan_paths(root, rel, keys, back);
 	}
 }
 
@@ -374,13 +376,9 @@ add_parameterized_paths(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info)
 void
 wt_scan_path_get_paths(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 {
-	WtRelInfo *info = baserel->fdw_private;
-	WtScanSize size = info->size;
-
-	size.rows = baserel->rows;
-	add_scan_paths(root, baserel, info, &size, NIL, false, &baserel->baserestrictcost);
-	add_ordered_paths(root, baserel, info, &size, &baserel->baserestrictcost);
-	add_parameterized_paths(root, baserel, info);
+	add_scan_paths(root, baserel, NIL, false);
+	add_ordered_paths(root, baserel, baserel->fdw_private);
+	add_parameterized_paths(root, baserel, baserel->fdw_private);
 }
 
 WtLock
