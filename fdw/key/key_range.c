@@ -352,7 +352,7 @@ test_of(const WtTest *tests, int ntests, int part)
 static int
 equal_parts(WtTable *t, const WtTest *tests, int ntests, const WtArg *args)
 {
-	int n = 0;
+	int n = 0, keys = 0;
 
 	if (t->salt_buckets != 0)
 		return 0;
@@ -367,16 +367,12 @@ equal_parts(WtTable *t, const WtTest *tests, int ntests, const WtArg *args)
 			continue;
 		if (test->kind != WT_COND_EQ || test->n != 1 || !args[test->first].known)
 			return 0;
-		n++;
+		keys++;
 	}
+	while (n < t->nkeys && test_of(tests, ntests, n) != NULL)
+		n++;
 	/* a part may have several tests, for example below an outer join */
-	if (n > t->nkeys)
-		return 0;
-	/* if each of the first n parts has a test, each has exactly one */
-	for (int part = 0; part < n; part++)
-		if (test_of(tests, ntests, part) == NULL)
-			return 0;
-	return n;
+	return n == keys ? n : 0;
 }
 
 /*

@@ -59,4 +59,11 @@ wt_is_equality(WtKind kind)
 	return kind == WT_COND_EQ || kind == WT_COND_ANY || kind == WT_COND_LIST;
 }
 
+/* Returns true for <, <=, > and >=. */
+static inline bool
+wt_is_inequality(WtKind kind)
+{
+	return kind >= WT_COND_LT && kind <= WT_COND_GE;
+}
+
 #endif /* WT_KEY_TEST_H */

@@ -217,12 +217,6 @@ match_any(Match *m, ScalarArrayOpExpr *saop)
 	return add_value(new_cond(m, part, WT_COND_ANY, faithful), array, type);
 }
 
-static bool
-is_inequality(WtKind kind)
-{
-	return kind >= WT_COND_LT && kind <= WT_COND_GE;
-}
-
 /*
  * (a, b, c) < (x, y, z): takes the leading columns that are consecutive parts of the key in one
  * direction.  If these are not all columns, the bound is inclusive and the clause is tested again.
@@ -245,7 +239,7 @@ match_row(Match *m, RowCompareExpr *rc)
 
 		all = part >= 0 && part < m->t->nkeys && is_value(m, lfirst(r)) &&
 			  match_operator(m, part, lfirst_oid(o), lfirst_oid(i), &kind, &type, &faithful) &&
-			  is_inequality(kind) && faithful;
+			  wt_is_inequality(kind) && faithful;
 		if (all && n == 0)
 		{
 			want = kind;
@@ -418,7 +412,7 @@ expand_row(Match *m, RowCompareExpr *rc, List **arms, bool *faithful)
 
 		if (part < 0 || part >= m->t->nkeys || !is_value(m, value) ||
 			!match_operator(m, part, list_nth_oid(rc->opnos, n), collation, &kind, &type, &exact) ||
-			!is_inequality(kind) || !exact ||
+			!wt_is_inequality(kind) || !exact ||
 			!comparison_allowed(m, part, WT_COND_EQ, type, &exact) || !exact)
 			break;
 		/* the operators of a row comparison <= are <=, but only the last column may be equal */

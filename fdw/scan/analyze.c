@@ -185,9 +185,8 @@ acquire_sample_rows(Relation rel, int elevel, HeapTuple *rows, int targrows, dou
 	s.spec.ranges = &whole;
 	s.spec.nranges = 1;
 	/* rows for each row of the engine */
-	per_row = size.rows > 0 ? size.tuples / size.rows : 1;
+	per_row = size.rows > 0 ? Max(1, size.tuples / size.rows) : 1;
 	s.step = s.t->cells_layout ? (int) Min(MAX_STEP, ceil(2 * per_row / ROWS_PER_KEY)) : 1;
-	s.step = Max(1, s.step);
 	if (size.tuples > (double) targrows * WHOLE_FACTOR * s.step)
 		keys = wt_scan_size_split_keys(size.largest, targrows / ROWS_PER_KEY + 1, false, &nkeys);
 	s.scan = wt_engine_scan_open(ActiveSnapshotSet() ? GetActiveSnapshot()

@@ -191,12 +191,6 @@ add_end(End *e, const char *text)
 	e->n++;
 }
 
-static bool
-is_inequality(const WtTest *test)
-{
-	return test->kind >= WT_COND_LT && test->kind <= WT_COND_GE;
-}
-
 /*
  * Shows a test for a constant prefix as a range: ['ab', 'ac').  Returns false if it cannot be
  * shown so.
@@ -309,8 +303,9 @@ range_text(WtShown *s)
 		if (test->part >= s->t->nkeys || test->part < part)
 			continue;
 		if (test->part > part ||
-			!(is_inequality(test) ? show_bound(s, test, wt_part_is_descending(s->t, part), &lo, &hi)
-								  : show_prefix(s, test, &lo, &hi)))
+			!(wt_is_inequality(test->kind)
+				  ? show_bound(s, test, wt_part_is_descending(s->t, part), &lo, &hi)
+				  : show_prefix(s, test, &lo, &hi)))
 			return NULL;
 	}
 	return ends_text(&lo, &hi, several ? "(" : "", several ? ")" : "");
@@ -340,7 +335,7 @@ times_text(WtShown *s)
 				return NULL;
 			test.kind = WT_COND_LE;
 		}
-		if (!is_inequality(&test) || !show_bound(s, &test, false, &lo, &hi))
+		if (!wt_is_inequality(test.kind) || !show_bound(s, &test, false, &lo, &hi))
 			return NULL;
 	}
 	return ends_text(&lo, &hi, "", "");

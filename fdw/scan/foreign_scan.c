@@ -5,6 +5,9 @@
  * Plain scans, with and without row locks, are run here; plans that aggregate go to
  * aggregate_scan.c.  UPDATE and DELETE in the scan have callbacks of their own
  * (fdw/write/direct_modify.c).
+ *
+ * There is no callback for EvalPlanQual: the tuple is a copy, and the executor tests
+ * fdw_recheck_quals, the clauses that the key ranges and the engine have answered.
  */
 #include "postgres.h"
 
