@@ -88,21 +88,20 @@ test_interval(WtTable *t, const WtTest *test, const WtArg *args, int64 *a, int64
 	const WtColumn *c = wt_part_column(t, WT_PART_TS(t));
 	WtArg *values;
 	int n;
-	int64 least = PG_INT64_MAX, most = PG_INT64_MIN;
 	bool exact = true;
 
 	if (!wt_key_value_list(test, args, &values, &n))
 		return false;
+	*a = PG_INT64_MAX;
+	*b = PG_INT64_MIN;
 	for (int i = 0; i < n; i++)
 	{
 		int64 lo, hi;
 
 		timestamps_of(c, &values[i], &lo, &hi, &exact);
-		least = Min(least, lo);
-		most = Max(most, hi);
+		*a = Min(*a, lo);
+		*b = Max(*b, hi);
 	}
-	*a = least;
-	*b = most;
 	if (n == 0)
 		return true; /* only nulls: an empty interval */
 	if (test->kind == WT_COND_LT || test->kind == WT_COND_LE)

@@ -7,7 +7,7 @@
  * (fdw/plan/key_condition.c).  Once values are known, this room turns conditions,
  * now called tests, into ranges:
  *
- *	key_value.c		a value becomes the bytes of a part
+ *	key_value.c		a value becomes the bytes of a part, if the part can hold it
  *	key_interval.c	the tests on a part become intervals of bytes
  *	key_range.c		the intervals of the parts, one after the other, become ranges:
  *					parts that are bound to values, then one part with an interval
@@ -228,9 +228,8 @@ typedef struct Ways
 	int max;					/* allocated */
 	WtIntervals **alternatives; /* of the key filter: the ways, up to WT_MAX_ALTERNATIVES */
 	int nways;
-	bool full;	 /* a way does not restrict part 0 */
-	int parts;	 /* the ranges of all ways contain so many leading parts */
-	bool filter; /* the ranges of a way do not contain all its tests */
+	bool filter;   /* the ranges of a way do not contain all its tests */
+	WtRanges *out; /* full and parts are set for each way */
 } Ways;
 
 /* Returns the intervals of all key parts, by the tests outside of ORs. */
@@ -254,9 +253,9 @@ add_way(Ways *w, WtIntervals *parts)
 		if (parts[part].restricted && parts[part].n == 0)
 			return;
 	if (!parts[0].restricted)
-		w->full = true;
+		w->out->full = true;
 	stop = plain_ranges(w->t, parts, &w->ranges, &w->nranges, &w->max);
-	w->parts = Min(w->parts, stop);
+	w->out->parts = Min(w->out->parts, stop);
 	for (int part = stop; part < w->t->nkeys; part++)
 		w->filter = w->filter || parts[part].restricted;
 	if (w->nways < WT_MAX_ALTERNATIVES)
@@ -321,15 +320,13 @@ find_arms(Ways *w, const WtTest *tests, int ntests, const WtArg *args)
 static wide_range *
 all_ranges(WtTable *t, const WtTest *tests, int ntests, const WtArg *args, int *n, WtRanges *out)
 {
-	Ways w = {.t = t, .parts = t->nkeys};
+	Ways w = {.t = t, .out = out};
 
+	*out = (WtRanges) {.parts = t->nkeys};
 	w.alternatives = palloc(sizeof(WtIntervals *) * WT_MAX_ALTERNATIVES);
 	find_arms(&w, tests, ntests, args);
 	find_ways(&w, 0, part_intervals(t, tests, ntests, args));
 	*n = merge_ranges(w.ranges, w.nranges);
-	out->full = w.full;
-	out->parts = w.parts;
-	out->filter = NULL;
 	if (w.filter && w.nways <= WT_MAX_ALTERNATIVES)
 		out->filter = wt_key_filter_make(t, w.nways, w.alternatives);
 	return w.ranges;
@@ -448,7 +445,6 @@ wt_key_range_make(WtTable *t, const WtTest *tests, int ntests, const WtArg *args
 	}
 	plain = all_ranges(t, tests, ntests, args, &n, out);
 	out->total = n;
-	out->points = 0;
 	out->nbuckets = buckets;
 	out->n = palloc0(sizeof(int) * buckets);
 	out->ranges = palloc0(sizeof(wide_range *) * buckets);

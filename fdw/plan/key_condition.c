@@ -2,34 +2,18 @@
  * key_condition.c
  *		Recognises WHERE clauses that are conditions on parts of the key.
  *
- * The planner recognises a clause (wt_key_condition_find) as a condition on one part: an operator
- * of the type's btree family, a list, a prefix, a row comparison.  At run time, when the values are
- * known, the conditions on each part become intervals of bytes, and the parts one after the other
- * become ranges of keys (wt_key_range_make): first parts bound to values, then one part with an
- * interval.  The planner's estimates use the same code.
- *
- * Byte order and collation decide which clause can be used:
- *
- *	- Equality of text is equality of bytes under every deterministic collation.
- *	- < and > of text are byte order only under C, or with the ~<~ operators.
- *	- A prefix is a prefix of bytes under every deterministic collation, whatever its order,
- *	  because keys are in the order of bytes.
- *	- Other types have one order, and an encoding keeps it or does not.
+ * A clause is a condition on one part: an operator of the type's btree family, a list, a prefix, a
+ * row comparison.  operator.c says which operators bytes can answer.  Once the values are known,
+ * fdw/key/key_range.c makes ranges of keys of the conditions; the planner's estimates use the same
+ * code.
  *
  * A clause with AND and OR in it becomes a disjunction of conjunctions (arms) of such conditions;
  * so does a row comparison over parts that go in different directions: (a, b) < (x, y) is
- * a < x OR a = x AND b < y.  One arm of each OR, with the other clauses, is a way to meet them all;
- * the ranges are those of all ways together.  An arm that says nothing about the key makes its OR
- * useless.
+ * a < x OR a = x AND b < y.  An arm that says nothing about the key makes its OR useless.
  *
  * Conditions that ranges cannot express, because there is a gap in the parts or an interval before
  * them, go to the key filter (fdw/key/key_filter.c).  So clauses that the bytes of the key answer
- * exactly are not tested again, unless there are too many ways.
- *
- * The collation that counts is the operator's input collation, not the column's.  A value that the
- * key's encoding cannot hold (too large, negative for an unsigned encoding, with the delimiter in
- * it) is no error in a WHERE clause: no row is equal to it, and in the order it is below or above
- * all rows.
+ * exactly are not tested again, unless there are too many ways to meet all clauses.
  */
 #include "postgres.h"
 
@@ -275,8 +259,6 @@ match_list(Match *m, BoolExpr *b)
 		Node *arm = lfirst(lc);
 		WtCond *c;
 
-		if (IsA(arm, RestrictInfo))
-			arm = (Node *) ((RestrictInfo *) arm)->clause;
 		if (!IsA(arm, OpExpr) || list_length(((OpExpr *) arm)->args) != 2)
 			return NULL;
 		c = match_op(m, ((OpExpr *) arm)->opno, ((OpExpr *) arm)->inputcollid,
@@ -526,8 +508,6 @@ match_tree(Match *m, Node *node, List **arms, bool *faithful)
 	WtCond *c;
 
 	check_stack_depth();
-	if (IsA(node, RestrictInfo))
-		node = (Node *) ((RestrictInfo *) node)->clause;
 	*arms = NIL;
 	if (IsA(node, RowCompareExpr))
 	{

@@ -4,7 +4,8 @@
  *
  * The collation that counts is the operator's.  Equality of text is equality of bytes, and a prefix
  * is a prefix of bytes, under every deterministic collation.  Order is order of bytes only under C,
- * or with the ~<~ operators.
+ * or with the ~<~ operators.  Other types have one order; whether an encoding keeps it is for the
+ * callers to say.
  */
 #include "postgres.h"
 

@@ -30,16 +30,9 @@ wt_is_integer(Oid type)
 static inline int64
 wt_integer_value(Oid type, Datum value)
 {
-	switch (type)
-	{
-		case INT2OID:
-			return DatumGetInt16(value);
-		case INT4OID:
-		case DATEOID:
-			return DatumGetInt32(value);
-		default:
-			return DatumGetInt64(value);
-	}
+	return type == INT2OID						? DatumGetInt16(value)
+		   : type == INT4OID || type == DATEOID ? DatumGetInt32(value)
+												: DatumGetInt64(value);
 }
 
 /* Returns v as a value of type int2, int4, date, or another one that is passed as an int8. */
