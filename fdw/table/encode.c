@@ -96,6 +96,22 @@ encode_text(const WtColumn *c, Datum value, StringInfo out)
 	}
 }
 
+/* Returns the bits of a number, whose sign bit is given, as IEEE has them or in the ordered form.
+ */
+static uint64
+float_bits(uint64 bits, uint64 sign, float8 value, bool ordered)
+{
+	uint64 all = sign | (sign - 1);
+
+	if (!ordered)
+		return bits;
+	if (isnan(value)) /* its sign differs between platforms */
+		return all;
+	if (value == 0)
+		return sign;
+	return bits & sign ? ~bits & all : bits | sign;
+}
+
 uint64
 wt_encode_fixed_bits(const WtColumn *c, Datum value, bool ordered)
 {
@@ -118,30 +134,11 @@ wt_encode_fixed_bits(const WtColumn *c, Datum value, bool ordered)
 		case TIMESTAMPTZOID:
 			return (uint64) unix_us(c, DatumGetInt64(value)) ^ (ordered ? SIGN64 : 0);
 		case FLOAT4OID:
-		{
-			float4 f = DatumGetFloat4(value);
-			uint32 u;
-
-			if (ordered)
-				f = isnan(f) ? get_float4_nan() : f == 0 ? 0.0f : f;
-			memcpy(&u, &f, 4);
-			if (!ordered)
-				return u;
-			/* the sign of a NaN differs between platforms */
-			return isnan(f) ? PG_UINT32_MAX : (u & SIGN32) ? ~u : u | SIGN32;
-		}
+			return float_bits((uint32) DatumGetInt32(value), SIGN32, DatumGetFloat4(value),
+							  ordered);
 		case FLOAT8OID:
-		{
-			float8 f = DatumGetFloat8(value);
-			uint64 u;
-
-			if (ordered)
-				f = isnan(f) ? get_float8_nan() : f == 0 ? 0.0 : f;
-			memcpy(&u, &f, 8);
-			if (!ordered)
-				return u;
-			return isnan(f) ? PG_UINT64_MAX : (u & SIGN64) ? ~u : u | SIGN64;
-		}
+			return float_bits((uint64) DatumGetInt64(value), SIGN64, DatumGetFloat8(value),
+							  ordered);
 	}
 	elog(ERROR, "type %u of column \"%s\" has no fixed width", c->typid, c->name);
 	return 0;
@@ -217,8 +214,6 @@ encode_inet(Datum value, StringInfo out)
 static void
 encode_fixed(const WtColumn *c, Datum value, StringInfo out)
 {
-	bool ordered = c->enc == WT_ENC_ORDERED;
-
 	switch (c->typid)
 	{
 		case UUIDOID:
@@ -238,7 +233,7 @@ encode_fixed(const WtColumn *c, Datum value, StringInfo out)
 			encode_inet(value, out);
 			break;
 		default:
-			put_be(out, wt_encode_fixed_bits(c, value, ordered),
+			put_be(out, wt_encode_fixed_bits(c, value, c->enc == WT_ENC_ORDERED),
 				   wt_encoding_binary_width(c->typid));
 	}
 }

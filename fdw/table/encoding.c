@@ -63,24 +63,34 @@
 #include "fdw/table/type_kind.h"
 #include "fdw/table/types.h"
 
-static const char *const encoding_names[] = {
-	"text",		 "bytes",	"binary", "ordered", "unsigned1", "unsigned2", "unsigned4",
-	"unsigned8", "reverse", "hex",	  "decimal", "md5",		  "sha1",	   "counter"};
+/* By WtEncoding: the name, and the bytes of each value */
+static const struct
+{
+	const char *name;
+	int length; /* 0: values differ in length */
+	int widths; /* length is that many times the width of the type instead */
+} encodings[] = {{"text", 0, 0},	  {"bytes", 0, 0},	   {"binary", 0, 1},	{"ordered", 0, 1},
+				 {"unsigned1", 1, 0}, {"unsigned2", 2, 0}, {"unsigned4", 4, 0}, {"unsigned8", 8, 0},
+				 {"reverse", 8, 0},	  {"hex", 0, 2},	   {"decimal", 0, 0},	{"md5", 16, 0},
+				 {"sha1", 20, 0},	  {"counter", 8, 0}};
 
 #define ENC_BIT(e) (1u << (e))
-#define ENC_COUNT  ((int) lengthof(encoding_names))
+#define ENC_COUNT  ((int) lengthof(encodings))
+#define ENC_INTEGERS                                                                     \
+	(ENC_BIT(WT_ENC_UNSIGNED1) | ENC_BIT(WT_ENC_UNSIGNED2) | ENC_BIT(WT_ENC_UNSIGNED4) | \
+	 ENC_BIT(WT_ENC_UNSIGNED8) | ENC_BIT(WT_ENC_HEX) | ENC_BIT(WT_ENC_DECIMAL))
 
 const char *
 wt_encoding_name(WtEncoding e)
 {
-	return encoding_names[e];
+	return encodings[e].name;
 }
 
 int
 wt_encoding_by_name(const char *name)
 {
 	for (int i = 0; i < ENC_COUNT; i++)
-		if (pg_strcasecmp(name, encoding_names[i]) == 0)
+		if (pg_strcasecmp(name, encodings[i].name) == 0)
 			return i;
 	return -1;
 }
@@ -107,13 +117,8 @@ wt_encoding_binary_width(Oid typid)
 			return 8;
 		case UUIDOID:
 			return 16;
-		case TEXTOID:
-		case VARCHAROID:
-		case NAMEOID:
-		case BYTEAOID:
-			return 0;
 		default:
-			return -1;
+			return wt_is_bytes(typid) ? 0 : -1;
 	}
 }
 
@@ -129,7 +134,7 @@ allowed_encodings(Oid typid, bool key)
 		 * Equal values must have equal bytes, so output text is allowed only for
 		 * types that have one spelling of each value.
 		 */
-		if (wt_is_string(typid) || typid == BYTEAOID)
+		if (wt_is_bytes(typid))
 			set |= ENC_BIT(WT_ENC_TEXT) | ENC_BIT(WT_ENC_BYTES);
 		if (wt_is_integer(typid) || type_is_enum(typid))
 			set |= ENC_BIT(WT_ENC_TEXT);
@@ -145,11 +150,10 @@ allowed_encodings(Oid typid, bool key)
 		if (!key || (typid != FLOAT4OID && typid != FLOAT8OID))
 			set |= ENC_BIT(WT_ENC_BINARY);
 	}
-	if (typid == NUMERICOID || typid == INETOID || typid == CIDROID)
+	if (wt_encoding_is_self_delimiting(typid, WT_ENC_ORDERED))
 		set |= ENC_BIT(WT_ENC_ORDERED);
 	if (wt_is_integer(typid))
-		set |= ENC_BIT(WT_ENC_UNSIGNED1) | ENC_BIT(WT_ENC_UNSIGNED2) | ENC_BIT(WT_ENC_UNSIGNED4) |
-			   ENC_BIT(WT_ENC_UNSIGNED8) | ENC_BIT(WT_ENC_HEX) | ENC_BIT(WT_ENC_DECIMAL);
+		set |= ENC_INTEGERS;
 	if (typid == NUMERICOID && !key)
 		set |= ENC_BIT(WT_ENC_DECIMAL);
 	if (typid == INT8OID || typid == TIMESTAMPTZOID || typid == TIMESTAMPOID)
@@ -204,47 +208,23 @@ wt_encoding_check(const WtColumn *c, bool key)
 	initStringInfo(&list);
 	for (int i = 0; i < ENC_COUNT; i++)
 		if (set & ENC_BIT(i))
-			appendStringInfo(&list, "%s%s", list.len ? ", " : "", encoding_names[i]);
+			appendStringInfo(&list, "%s%s", list.len ? ", " : "", encodings[i].name);
 	ereport(ERROR,
 			(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
 			 errmsg("%s \"%s\" of type %s cannot have encoding \"%s\"",
 					key ? "key column" : "column",
 					c->name,
 					format_type_be(c->typid),
-					encoding_names[c->enc]),
+					encodings[c->enc].name),
 			 errhint("Valid encodings are: %s.", list.data)));
 }
 
 int
 wt_encoding_length(Oid typid, WtEncoding e)
 {
-	switch (e)
-	{
-		case WT_ENC_BINARY:
-		case WT_ENC_ORDERED:
-			return Max(wt_encoding_binary_width(typid), 0);
-		case WT_ENC_UNSIGNED1:
-			return 1;
-		case WT_ENC_UNSIGNED2:
-			return 2;
-		case WT_ENC_UNSIGNED4:
-			return 4;
-		case WT_ENC_UNSIGNED8:
-		case WT_ENC_REVERSE:
-		case WT_ENC_COUNTER:
-			return 8;
-		case WT_ENC_HEX:
-			return 2 * Max(wt_encoding_binary_width(typid), 0);
-		case WT_ENC_MD5:
-			return 16;
-		case WT_ENC_SHA1:
-			return 20;
-		case WT_ENC_TEXT:
-		case WT_ENC_BYTES:
-		case WT_ENC_DECIMAL:
-			break;
-	}
-	return 0;
+	int widths = encodings[e].widths;
+
+	return widths == 0 ? encodings[e].length : widths * Max(wt_encoding_binary_width(typid), 0);
 }
 
 bool
@@ -258,18 +238,14 @@ wt_encoding_is_ordered(const WtColumn *c)
 	{
 		case WT_ENC_TEXT:
 		case WT_ENC_BYTES:
-			return wt_is_string(c->typid) || c->typid == BYTEAOID;
+			return wt_is_bytes(c->typid);
 		case WT_ENC_BINARY:
-			return wt_is_string(c->typid) || c->typid == BYTEAOID || c->typid == UUIDOID ||
-				   c->typid == BOOLOID || c->typid == OIDOID;
+			return wt_is_bytes(c->typid) || c->typid == UUIDOID || c->typid == BOOLOID ||
+				   c->typid == OIDOID;
 		case WT_ENC_ORDERED:
-		case WT_ENC_UNSIGNED1:
-		case WT_ENC_UNSIGNED2:
-		case WT_ENC_UNSIGNED4:
-		case WT_ENC_UNSIGNED8:
 			return true;
 		default:
-			return false;
+			return wt_encoding_is_unsigned(c->enc);
 	}
 }
 
@@ -282,25 +258,8 @@ wt_encoding_is_self_delimiting(Oid typid, WtEncoding e)
 bool
 wt_encoding_is_injective(const WtColumn *c)
 {
-	switch (c->typid)
-	{
-		case BOOLOID:
-		case INT2OID:
-		case INT4OID:
-		case INT8OID:
-		case TEXTOID:
-		case VARCHAROID:
-		case NAMEOID:
-		case BYTEAOID:
-		case OIDOID:
-		case DATEOID:
-		case TIMEOID:
-		case TIMESTAMPOID:
-		case TIMESTAMPTZOID:
-		case UUIDOID:
-			return true;
-		default:
-			/* 1.0 = 1.00, -0 = 0, 24 hours = 1 day: only the ordered form is canonical */
-			return c->enc == WT_ENC_ORDERED || type_is_enum(c->typid);
-	}
+	if (wt_encoding_binary_width(c->typid) >= 0 && c->typid != FLOAT4OID && c->typid != FLOAT8OID)
+		return true;
+	/* 1.0 = 1.00, -0 = 0, 24 hours = 1 day: only the ordered form is canonical */
+	return c->enc == WT_ENC_ORDERED || type_is_enum(c->typid);
 }

@@ -46,4 +46,11 @@ wt_encoding_is_digest(WtEncoding e)
 	return e == WT_ENC_MD5 || e == WT_ENC_SHA1;
 }
 
+/* Returns true for unsigned1 to unsigned8. */
+static inline bool
+wt_encoding_is_unsigned(WtEncoding e)
+{
+	return e >= WT_ENC_UNSIGNED1 && e <= WT_ENC_UNSIGNED8;
+}
+
 #endif /* WT_ENCODING_H */

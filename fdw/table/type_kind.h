@@ -20,6 +20,13 @@ wt_is_string(Oid type)
 	return wt_is_text(type) || type == NAMEOID;
 }
 
+/* Types whose binary form is the value's bytes as they are. */
+static inline bool
+wt_is_bytes(Oid type)
+{
+	return wt_is_string(type) || type == BYTEAOID;
+}
+
 static inline bool
 wt_is_integer(Oid type)
 {
