@@ -110,7 +110,7 @@ wt_key_argument_encode_parts(WtTable *t, int nargs, const Datum *args, const Oid
 					 errmsg("key column \"%s\" must not be null", wt_key_column(t, i)->name)));
 		values[i] = coerce_part(wt_key_column(t, i), args[i], types[i]);
 	}
-	wt_rowkey_encode(t, values, NULL, nargs, out);
+	wt_rowkey_encode(t, values, nargs, out);
 	if (parts == NULL)
 		pfree(values);
 	return nargs;

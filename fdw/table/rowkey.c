@@ -159,7 +159,7 @@ finish_key(WtTable *t, StringInfo out, int start)
 }
 
 void
-wt_rowkey_encode(WtTable *t, const Datum *values, const bool *nulls, int nparts, StringInfo out)
+wt_rowkey_encode(WtTable *t, const Datum *values, int nparts, StringInfo out)
 {
 	int start = out->len;
 	bool full = nparts == t->nkeys;
@@ -167,13 +167,7 @@ wt_rowkey_encode(WtTable *t, const Datum *values, const bool *nulls, int nparts,
 	if (full && t->salt_buckets > 0)
 		appendStringInfoChar(out, 0);
 	for (int i = 0; i < nparts; i++)
-	{
-		if (nulls && nulls[i])
-			ereport(ERROR,
-					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-					 errmsg("key column \"%s\" must not be null", wt_key_column(t, i)->name)));
 		wt_rowkey_encode_part(t, i, values[i], out);
-	}
 	if (full)
 		finish_key(t, out, start);
 }

@@ -15,12 +15,11 @@
 /*
  * Appends a key of the first nparts parts.  With all parts it is a whole key: it has the salt
  * byte in front if the table is salted, and its length is checked.  A prefix has no salt byte.
- * Requires: nparts <= nkeys; nulls may be NULL.
- * Errors: NULL_VALUE_NOT_ALLOWED; those of wt_rowkey_encode_part; for a whole key
+ * Requires: nparts <= nkeys; the values are not null.
+ * Errors: those of wt_rowkey_encode_part; for a whole key
  * INVALID_PARAMETER_VALUE if it is empty, PROGRAM_LIMIT_EXCEEDED above WIDE_MAX_ROW bytes.
  */
-extern void wt_rowkey_encode(WtTable *t, const Datum *values, const bool *nulls, int nparts,
-							 StringInfo out);
+extern void wt_rowkey_encode(WtTable *t, const Datum *values, int nparts, StringInfo out);
 
 /*
  * Appends one part as it is in the key: escaped, terminated or delimited, inverted if descending.
