@@ -250,10 +250,10 @@ wt_cell_argument_value(const WtColumn *column, Datum v, Oid type, StringInfo out
 	{
 		struct varlena *p = PG_DETOAST_DATUM_PACKED(v);
 		Datum value;
-		const char *why;
+		const char *why = wt_decode_soft(column, (const uint8 *) VARDATA_ANY(p),
+										 VARSIZE_ANY_EXHDR(p), &value);
 
-		if (!wt_decode_soft(column, (const uint8 *) VARDATA_ANY(p), VARSIZE_ANY_EXHDR(p), &value,
-							&why))
+		if (why)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("bytea is not a value of column \"%s\"", column->name),

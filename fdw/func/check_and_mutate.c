@@ -132,9 +132,9 @@ check_holds(WtCall *c, const WtCallCell *cell, CheckOp op, Datum expected, Oid t
 	{
 		WtColumn plain = wt_cell_argument_plain_column(type);
 		Datum have;
-		const char *why;
+		const char *why = wt_decode_soft(&plain, r->value.data, r->value.len, &have);
 
-		if (!wt_decode_soft(&plain, r->value.data, r->value.len, &have, &why))
+		if (why)
 			ereport(ERROR,
 					(errcode(ERRCODE_DATATYPE_MISMATCH),
 					 errmsg("cell is not a value of type %s", format_type_be(type)),

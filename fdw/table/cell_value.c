@@ -31,6 +31,8 @@ place_error_context(void *arg)
 {
 	const Place *place = arg;
 
+	if (place->t == NULL)
+		return;
 	if (wt_rowkey_is_visible(place->t))
 		errcontext("row %s of \"%s\"", wt_key_text(place->t, place->key),
 				   get_rel_name(place->t->relid));
@@ -38,30 +40,13 @@ place_error_context(void *arg)
 		errcontext("table \"%s\"", get_rel_name(place->t->relid));
 }
 
-static bool
-decode_in_place(const WtColumn *c, const Place *place, const uint8 *data, size_t len, Datum *value,
-				const char **why)
-{
-	ErrorContextCallback context;
-	bool ok;
-
-	if (place->t == NULL)
-		return wt_decode_soft(c, data, len, value, why);
-	context.callback = place_error_context;
-	context.arg = unconstify(Place *, place);
-	context.previous = error_context_stack;
-	error_context_stack = &context;
-	ok = wt_decode_soft(c, data, len, value, why);
-	error_context_stack = context.previous;
-	return ok;
-}
-
 Datum
 wt_cell_value_decode(const WtColumn *c, WtTable *t, wide_bytes key, const uint8 *data, size_t len)
 {
 	Place place = {t, key};
+	ErrorContextCallback context;
 	Datum value = (Datum) 0;
-	const char *why = NULL;
+	const char *why;
 
 	/* the two most frequent kinds, on the shortest path */
 	if (c->typid == INT8OID && len == 8 && (c->enc == WT_ENC_BINARY || c->enc == WT_ENC_COUNTER))
@@ -74,7 +59,11 @@ wt_cell_value_decode(const WtColumn *c, WtTable *t, wide_bytes key, const uint8 
 	if (c->typid == TEXTOID && c->enc == WT_ENC_TEXT &&
 		pg_verify_mbstr(GetDatabaseEncoding(), (const char *) data, (int) len, true))
 		return wt_decode_varlena(data, len);
-	if (!decode_in_place(c, &place, data, len, &value, &why))
+	context = (ErrorContextCallback) {error_context_stack, place_error_context, &place};
+	error_context_stack = &context;
+	why = wt_decode_soft(c, data, len, &value);
+	error_context_stack = context.previous;
+	if (why)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("could not decode column \"%s\": %s", c->name, why),

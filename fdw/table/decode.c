@@ -33,69 +33,34 @@
 #include "fdw/table/type_kind.h"
 #include "fdw/table/types.h"
 
-static bool
-text_is_valid(const uint8 *data, size_t len, const char **why)
-{
-	if (pg_verify_mbstr(GetDatabaseEncoding(), (const char *) data, (int) len, true))
-		return true;
-	*why = psprintf("the bytes are not valid text in encoding %s", GetDatabaseEncodingName());
-	return false;
-}
-
-Datum
-wt_decode_varlena(const uint8 *data, size_t len)
-{
-	struct varlena *v = palloc(len + VARHDRSZ);
-
-	SET_VARSIZE(v, len + VARHDRSZ);
-	memcpy(VARDATA(v), data, len);
-	return PointerGetDatum(v);
-}
-
-static bool
-int_datum(const WtColumn *c, int64 v, Datum *value, const char **why)
+static const char *
+int_datum(const WtColumn *c, int64 v, Datum *value)
 {
 	if ((c->typid == INT2OID && v != (int16) v) || (c->typid == INT4OID && v != (int32) v))
-	{
-		*why = psprintf(INT64_FORMAT " is out of range for type %s", v, format_type_be(c->typid));
-		return false;
-	}
+		return psprintf(INT64_FORMAT " is out of range for type %s", v, format_type_be(c->typid));
 	*value = wt_integer_datum(c->typid, v);
-	return true;
+	return NULL;
 }
 
 /* No blanks and no +.  In keys, whose identity is their bytes, no leading zeros either. */
-static bool
-decode_int_text(const WtColumn *c, const uint8 *data, size_t len, Datum *value, const char **why)
+static const char *
+decode_int_text(const WtColumn *c, const uint8 *data, size_t len, Datum *value)
 {
-	size_t i = 0;
 	bool neg = len > 0 && data[0] == '-';
-	int64 v = 0;
-	bool ok;
+	size_t i = neg;
+	int64 v = 0; /* of a positive number, too, the negative value */
+	bool ok = i < len && !(c->role == WT_KEY && data[i] == '0' && len > 1);
 
-	if (neg)
-		i++;
-	ok = i < len;
-	if (ok && c->role == WT_KEY && data[i] == '0' && (neg || len > 1))
-		ok = false;
 	for (; ok && i < len; i++)
 		ok = data[i] >= '0' && data[i] <= '9' && !pg_mul_s64_overflow(v, 10, &v) &&
 			 !pg_sub_s64_overflow(v, data[i] - '0', &v);
-	if (ok && !neg)
-	{
-		ok = v != PG_INT64_MIN;
-		v = ok ? -v : v;
-	}
-	if (!ok)
-	{
-		*why = psprintf("the bytes are not a decimal number of type %s", format_type_be(c->typid));
-		return false;
-	}
-	return int_datum(c, v, value, why);
+	if (!ok || (!neg && pg_sub_s64_overflow(0, v, &v)))
+		return psprintf("the bytes are not a decimal number of type %s", format_type_be(c->typid));
+	return int_datum(c, v, value);
 }
 
-static bool
-decode_enum(const WtColumn *c, const uint8 *data, size_t len, Datum *value, const char **why)
+static const char *
+decode_enum(const WtColumn *c, const uint8 *data, size_t len, Datum *value)
 {
 	char label[NAMEDATALEN];
 	HeapTuple tup = NULL;
@@ -107,48 +72,39 @@ decode_enum(const WtColumn *c, const uint8 *data, size_t len, Datum *value, cons
 		tup = SearchSysCache2(ENUMTYPOIDNAME, ObjectIdGetDatum(c->typid), CStringGetDatum(label));
 	}
 	if (!HeapTupleIsValid(tup))
-	{
-		*why = psprintf("the bytes are not a label of enum %s", format_type_be(c->typid));
-		return false;
-	}
+		return psprintf("the bytes are not a label of enum %s", format_type_be(c->typid));
 	*value = ObjectIdGetDatum(((Form_pg_enum) GETSTRUCT(tup))->oid);
 	ReleaseSysCache(tup);
-	return true;
+	return NULL;
 }
 
-static bool
-decode_text(const WtColumn *c, const uint8 *data, size_t len, Datum *value, const char **why)
+static const char *
+decode_text(const WtColumn *c, const uint8 *data, size_t len, Datum *value)
 {
-	if (c->typid == BYTEAOID)
-	{
-		*value = wt_decode_varlena(data, len);
-		return true;
-	}
 	if (wt_is_integer(c->typid))
-		return decode_int_text(c, data, len, value, why);
-	if (!text_is_valid(data, len, why))
-		return false;
+		return decode_int_text(c, data, len, value);
+	if (c->typid != BYTEAOID &&
+		!pg_verify_mbstr(GetDatabaseEncoding(), (const char *) data, (int) len, true))
+		return psprintf("the bytes are not valid text in encoding %s", GetDatabaseEncodingName());
 	switch (c->typid)
 	{
+		case BYTEAOID:
 		case TEXTOID:
 		case VARCHAROID:
 			*value = wt_decode_varlena(data, len);
-			return true;
+			return NULL;
 		case NAMEOID:
 			if (len >= NAMEDATALEN)
-			{
-				*why = psprintf("type name holds at most %d bytes, found %zu", NAMEDATALEN - 1,
+				return psprintf("type name holds at most %d bytes, found %zu", NAMEDATALEN - 1,
 								len);
-				return false;
-			}
 			*value = PointerGetDatum(palloc0(NAMEDATALEN));
 			memcpy(DatumGetPointer(*value), data, len);
-			return true;
+			return NULL;
 		default:
 			if (c->role == WT_KEY)
-				return decode_enum(c, data, len, value, why);
+				return decode_enum(c, data, len, value);
 			*value = wt_type_io_input(c, data, len);
-			return true;
+			return NULL;
 	}
 }
 
@@ -219,44 +175,30 @@ ordered_scale(const uint8 *data, int ndigits, int weight, uint8 flip)
 }
 
 /* Assembles numeric's external form, which numeric_recv checks. */
-static bool
-decode_numeric(const WtColumn *c, const uint8 *data, size_t len, Datum *value, const char **why)
+static const char *
+decode_numeric(const WtColumn *c, const uint8 *data, size_t len, Datum *value)
 {
+	static const char bad[] = "the bytes are not an ordered numeric";
 	StringInfoData buf;
-	uint8 flip = 0;
-	int sign = 0, ndigits = 0, weight = 0, scale = 0;
+	uint8 class = len > 0 ? data[0] : 0;
+	uint8 flip = class == NUM_NEGATIVE ? 0xFF : 0;
+	int ndigits = 0, weight = 0, scale = 0;
+	int sign = class == NUM_NEGATIVE	? NUMX_NEG
+			   : class == NUM_NAN		? NUMX_NAN
+			   : class == NUM_PLUS_INF	? NUMX_PINF
+			   : class == NUM_MINUS_INF ? NUMX_NINF
+										: 0;
 
-	*why = "the bytes are not an ordered numeric";
-	if (len == 0 || wt_decode_self_length(NUMERICOID, data, len, 0) != len)
-		return false;
-	switch (data[0])
-	{
-		case NUM_ZERO:
-		case NUM_POSITIVE:
-			break;
-		case NUM_NEGATIVE:
-			sign = NUMX_NEG;
-			flip = 0xFF;
-			break;
-		case NUM_NAN:
-			sign = NUMX_NAN;
-			break;
-		case NUM_PLUS_INF:
-			sign = NUMX_PINF;
-			break;
-		case NUM_MINUS_INF:
-			sign = NUMX_NINF;
-			break;
-		default:
-			return false;
-	}
+	if (len == 0 || wt_decode_self_length(NUMERICOID, data, len, 0) != len ||
+		(sign == 0 && class != NUM_ZERO && class != NUM_POSITIVE))
+		return bad;
 	if (len > 1)
 	{
 		ndigits = (int) ((len - 5) / 2);
 		weight = (int) ((uint8) (data[1] ^ flip) << 8 | (uint8) (data[2] ^ flip)) - 32768;
 		scale = ordered_scale(data, ndigits, weight, flip);
 		if (scale < 0)
-			return false;
+			return bad;
 	}
 	if (sign == 0 || sign == NUMX_NEG)
 		scale = Max(scale, typmod_scale(c->typmod));
@@ -270,57 +212,51 @@ decode_numeric(const WtColumn *c, const uint8 *data, size_t len, Datum *value, c
 	*value = DirectFunctionCall3(numeric_recv, PointerGetDatum(&buf), ObjectIdGetDatum(InvalidOid),
 								 Int32GetDatum(-1));
 	pfree(buf.data);
-	return true;
+	return NULL;
 }
 
-static bool
-decode_inet(const WtColumn *c, const uint8 *data, size_t len, Datum *value, const char **why)
+static const char *
+decode_inet(const WtColumn *c, const uint8 *data, size_t len, Datum *value)
 {
+	static const char bad[] = "the bytes are not an ordered network address";
 	int width = len > 0 && data[0] == 4 ? 4 : 16;
 	uint8 net[16];
 	inet *ip;
 	int bits;
 
-	*why = "the bytes are not an ordered network address";
 	if (len == 0 || wt_decode_self_length(INETOID, data, len, 0) != len)
-		return false;
+		return bad;
 	bits = data[1 + width];
 	if (bits > 8 * width)
-		return false;
+		return bad;
 	memcpy(net, data + 2 + width, width);
 	wt_encode_mask_address(net, width, bits);
 	if (memcmp(net, data + 1, width) != 0 ||
 		(c->typid == CIDROID && memcmp(net, data + 2 + width, width) != 0))
-		return false;
+		return bad;
 	ip = palloc0(sizeof(inet));
 	ip_family(ip) = width == 4 ? PGSQL_AF_INET : PGSQL_AF_INET6;
 	ip_bits(ip) = (unsigned char) bits;
 	memcpy(ip_addr(ip), data + 2 + width, width);
 	SET_INET_VARSIZE(ip);
 	*value = PointerGetDatum(ip);
-	return true;
+	return NULL;
 }
 
-static bool
-bool_datum(const WtColumn *c, uint64 v, bool ordered, Datum *value, const char **why)
+static const char *
+bool_datum(const WtColumn *c, uint64 v, bool ordered, Datum *value)
 {
 	if (ordered && v > 1)
-	{
-		*why = "the byte is neither 00 nor 01";
-		return false;
-	}
+		return "the byte is neither 00 nor 01";
 	/* HBase reads every byte but 00 as true; a key has only the byte that a lookup asks for */
 	if (c->role == WT_KEY && v != 0 && v != (ordered ? 0x01 : 0xFF))
-	{
-		*why = "the byte is neither 00 nor ff";
-		return false;
-	}
+		return "the byte is neither 00 nor ff";
 	*value = BoolGetDatum(v != 0);
-	return true;
+	return NULL;
 }
 
-static bool
-date_datum(int64 days, Datum *value, const char **why)
+static const char *
+date_datum(int64 days, Datum *value)
 {
 	int64 d = days;
 
@@ -328,136 +264,112 @@ date_datum(int64 days, Datum *value, const char **why)
 	{
 		d -= UNIX_DAYS;
 		if (!IS_VALID_DATE(d))
-		{
-			*why = psprintf(INT64_FORMAT " days since 1970 is not a date", days);
-			return false;
-		}
+			return psprintf(INT64_FORMAT " days since 1970 is not a date", days);
 	}
 	*value = DateADTGetDatum((DateADT) d);
-	return true;
+	return NULL;
 }
 
-static bool
-time_datum(int64 us, Datum *value, const char **why)
+static const char *
+time_datum(int64 us, Datum *value)
 {
 	if (us < 0 || us > USECS_PER_DAY)
-	{
-		*why = psprintf(INT64_FORMAT " microseconds since midnight is not a time", us);
-		return false;
-	}
+		return psprintf(INT64_FORMAT " microseconds since midnight is not a time", us);
 	*value = TimeADTGetDatum(us);
-	return true;
+	return NULL;
 }
 
-static bool
-timestamp_datum(int64 us, Datum *value, const char **why)
+static const char *
+timestamp_datum(int64 us, Datum *value)
 {
 	int64 ts;
 
 	if (us == PG_INT64_MAX || us == PG_INT64_MIN)
 		ts = us;
 	else if (pg_sub_s64_overflow(us, WT_EPOCH_DIFF, &ts) || !IS_VALID_TIMESTAMP(ts))
-	{
-		*why = psprintf(INT64_FORMAT " microseconds since 1970 is not a timestamp", us);
-		return false;
-	}
+		return psprintf(INT64_FORMAT " microseconds since 1970 is not a timestamp", us);
 	*value = TimestampTzGetDatum(ts);
-	return true;
+	return NULL;
 }
 
 /* In the ordered form -0 and other NaNs have bytes, too, but a lookup never asks for them. */
-static bool
-float_datum(const WtColumn *c, uint64 v, bool ordered, Datum *value, const char **why)
+static const char *
+float_datum(const WtColumn *c, uint64 v, bool ordered, Datum *value)
 {
-	if (c->typid == FLOAT4OID)
-	{
-		uint32 u = (uint32) v;
-		float4 f;
+	bool single = c->typid == FLOAT4OID;
+	uint64 sign = single ? SIGN32 : SIGN64;
+	uint64 u = !ordered ? v : (v & sign) ? v ^ sign : ~v;
 
-		if (ordered)
-			u = (u & SIGN32) ? u ^ SIGN32 : ~u;
-		memcpy(&f, &u, 4);
-		*value = Float4GetDatum(ordered && isnan(f) ? get_float4_nan() : f);
-	}
-	else
-	{
-		uint64 u = v;
-		float8 f;
-
-		if (ordered)
-			u = (u & SIGN64) ? u ^ SIGN64 : ~u;
-		memcpy(&f, &u, 8);
-		*value = Float8GetDatum(ordered && isnan(f) ? get_float8_nan() : f);
-	}
+	*value = single ? Int32GetDatum((int32) u) : Int64GetDatum((int64) u);
+	if (ordered && isnan(single ? DatumGetFloat4(*value) : DatumGetFloat8(*value)))
+		*value = single ? Float4GetDatum(get_float4_nan()) : Float8GetDatum(get_float8_nan());
 	if (!ordered || wt_encode_fixed_bits(c, *value, true) == v)
-		return true;
-	*why = "the bytes are not those of an ordered floating-point number";
-	return false;
+		return NULL;
+	return "the bytes are not those of an ordered floating-point number";
 }
 
 /* The inverse of wt_encode_fixed_bits.  Requires: v has no more bits than the type. */
-static bool
-fixed_datum(const WtColumn *c, uint64 v, bool ordered, Datum *value, const char **why)
+static const char *
+fixed_datum(const WtColumn *c, uint64 v, bool ordered, Datum *value)
 {
 	uint64 flipped = ordered ? v ^ SIGN64 : v; /* of signed types with 8 bytes */
 
 	switch (c->typid)
 	{
 		case BOOLOID:
-			return bool_datum(c, v, ordered, value, why);
+			return bool_datum(c, v, ordered, value);
 		case INT2OID:
 			*value = Int16GetDatum((int16) (v ^ (ordered ? 0x8000 : 0)));
-			return true;
+			return NULL;
 		case INT4OID:
 			*value = Int32GetDatum((int32) (v ^ (ordered ? SIGN32 : 0)));
-			return true;
+			return NULL;
 		case INT8OID:
 			*value = Int64GetDatum((int64) flipped);
-			return true;
+			return NULL;
 		case OIDOID:
 			*value = ObjectIdGetDatum((Oid) v);
-			return true;
+			return NULL;
 		case DATEOID:
-			return date_datum((int32) (v ^ (ordered ? SIGN32 : 0)), value, why);
+			return date_datum((int32) (v ^ (ordered ? SIGN32 : 0)), value);
 		case TIMEOID:
-			return time_datum((int64) flipped, value, why);
+			return time_datum((int64) flipped, value);
 		case TIMESTAMPOID:
 		case TIMESTAMPTZOID:
-			return timestamp_datum((int64) flipped, value, why);
+			return timestamp_datum((int64) flipped, value);
 		case FLOAT4OID:
 		case FLOAT8OID:
-			return float_datum(c, v, ordered, value, why);
+			return float_datum(c, v, ordered, value);
 	}
-	*why = "the type has no such encoding";
-	return false;
+	return "the type has no such encoding";
 }
 
-static bool
-decode_fixed(const WtColumn *c, const uint8 *data, size_t len, Datum *value, const char **why)
+static const char *
+decode_fixed(const WtColumn *c, const uint8 *data, size_t len, Datum *value)
 {
 	switch (c->typid)
 	{
 		case UUIDOID:
 			*value = PointerGetDatum(palloc(UUID_LEN));
 			memcpy(DatumGetPointer(*value), data, UUID_LEN);
-			return true;
+			return NULL;
 		case TEXTOID:
 		case VARCHAROID:
 		case NAMEOID:
 		case BYTEAOID:
-			return decode_text(c, data, len, value, why);
+			return decode_text(c, data, len, value);
 		case NUMERICOID:
-			return decode_numeric(c, data, len, value, why);
+			return decode_numeric(c, data, len, value);
 		case INETOID:
 		case CIDROID:
-			return decode_inet(c, data, len, value, why);
+			return decode_inet(c, data, len, value);
 		default:
-			return fixed_datum(c, get_be(data, (int) len), c->enc == WT_ENC_ORDERED, value, why);
+			return fixed_datum(c, get_be(data, (int) len), c->enc == WT_ENC_ORDERED, value);
 	}
 }
 
-static bool
-decode_hex(const WtColumn *c, const uint8 *data, size_t len, Datum *value, const char **why)
+static const char *
+decode_hex(const WtColumn *c, const uint8 *data, size_t len, Datum *value)
 {
 	uint64 v = 0;
 
@@ -467,38 +379,32 @@ decode_hex(const WtColumn *c, const uint8 *data, size_t len, Datum *value, const
 		int digit = wt_bytes_text_hex_digit((char) data[i], c->role != WT_KEY);
 
 		if (digit < 0)
-		{
-			*why = "the bytes are not hexadecimal digits";
-			return false;
-		}
+			return "the bytes are not hexadecimal digits";
 		v = v << 4 | (uint64) digit;
 	}
-	return fixed_datum(c, v, false, value, why);
+	return fixed_datum(c, v, false, value);
 }
 
-bool
-wt_decode_soft(const WtColumn *c, const uint8 *data, size_t len, Datum *value, const char **why)
+const char *
+wt_decode_soft(const WtColumn *c, const uint8 *data, size_t len, Datum *value)
 {
 	int width = wt_encoding_length(c->typid, c->enc);
 
 	if (width > 0 && len != (size_t) width)
-	{
-		*why = psprintf("encoding \"%s\" of type %s takes %d bytes, found %zu",
+		return psprintf("encoding \"%s\" of type %s takes %d bytes, found %zu",
 						wt_encoding_name(c->enc), format_type_be(c->typid), width, len);
-		return false;
-	}
 	switch (c->enc)
 	{
 		case WT_ENC_TEXT:
 		case WT_ENC_BYTES:
 		case WT_ENC_DECIMAL:
-			return decode_text(c, data, len, value, why);
+			return decode_text(c, data, len, value);
 		case WT_ENC_BINARY:
 		case WT_ENC_ORDERED:
-			return decode_fixed(c, data, len, value, why);
+			return decode_fixed(c, data, len, value);
 		case WT_ENC_COUNTER:
 			*value = Int64GetDatum((int64) get_be(data, 8));
-			return true;
+			return NULL;
 		case WT_ENC_UNSIGNED1:
 		case WT_ENC_UNSIGNED2:
 		case WT_ENC_UNSIGNED4:
@@ -507,21 +413,17 @@ wt_decode_soft(const WtColumn *c, const uint8 *data, size_t len, Datum *value, c
 			uint64 v = get_be(data, width);
 
 			if (v > PG_INT64_MAX)
-			{
-				*why = psprintf(UINT64_FORMAT " is out of range for type %s", v,
+				return psprintf(UINT64_FORMAT " is out of range for type %s", v,
 								format_type_be(c->typid));
-				return false;
-			}
-			return int_datum(c, (int64) v, value, why);
+			return int_datum(c, (int64) v, value);
 		}
 		case WT_ENC_REVERSE:
-			return fixed_datum(c, (uint64) PG_INT64_MAX - get_be(data, 8), false, value, why);
+			return fixed_datum(c, (uint64) PG_INT64_MAX - get_be(data, 8), false, value);
 		case WT_ENC_HEX:
-			return decode_hex(c, data, len, value, why);
+			return decode_hex(c, data, len, value);
 		case WT_ENC_MD5:
 		case WT_ENC_SHA1:
 			break;
 	}
-	*why = "a digest cannot be decoded";
-	return false;
+	return "a digest cannot be decoded";
 }

@@ -5,17 +5,18 @@
 #ifndef WT_DECODE_H
 #define WT_DECODE_H
 
+#include "utils/builtins.h"
+
 #include "fdw/table/types.h"
 
 /*
  * Decodes bytes that may be anything: checks width, range and the text's encoding.
- * Returns: true and *value, palloc'd in CurrentMemoryContext if it is by reference; or false and
- * the reason in *why.
+ * Returns: NULL and *value, palloc'd in CurrentMemoryContext if it is by reference; or the reason
+ * why the bytes do not decode.
  * Errors: raised by the type's input function, for types that are stored as their output text
  * (wt_type_io_input).
  */
-extern bool wt_decode_soft(const WtColumn *c, const uint8 *data, size_t len, Datum *value,
-						   const char **why);
+extern const char *wt_decode_soft(const WtColumn *c, const uint8 *data, size_t len, Datum *value);
 
 /* Returns how many of the bytes a self-delimiting value (ordered numeric, inet) takes, 0 if they do
  * not begin with one.  flip: 0xFF for bytes of a descending key part, which are inverted; else 0.
@@ -23,6 +24,10 @@ extern bool wt_decode_soft(const WtColumn *c, const uint8 *data, size_t len, Dat
 extern size_t wt_decode_self_length(Oid typid, const uint8 *data, size_t len, uint8 flip);
 
 /* Returns a text or bytea value with these bytes. */
-extern Datum wt_decode_varlena(const uint8 *data, size_t len);
+static inline Datum
+wt_decode_varlena(const uint8 *data, size_t len)
+{
+	return PointerGetDatum(cstring_to_text_with_len((const char *) data, (int) len));
+}
 
 #endif /* WT_DECODE_H */

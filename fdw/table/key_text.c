@@ -80,7 +80,6 @@ wt_key_text(WtTable *t, wide_bytes key)
 		wide_bytes part;
 		ssize_t taken = wt_rowkey_take_part(c, p, n, &plain, &part);
 		Datum value;
-		const char *why;
 
 		if (taken < 0)
 			return wt_rowkey_hex(key);
@@ -88,7 +87,7 @@ wt_key_text(WtTable *t, wide_bytes key)
 			appendStringInfoString(&s, ", ");
 		if (wt_encoding_is_digest(c->enc))
 			appendStringInfo(&s, "'%s'", wt_rowkey_hex(part));
-		else if (wt_decode_soft(c, part.data, part.len, &value, &why))
+		else if (wt_decode_soft(c, part.data, part.len, &value) == NULL)
 			append_literal(&s, c->typid, value);
 		else
 			return wt_rowkey_hex(key);

@@ -328,7 +328,6 @@ wt_rowkey_decode_soft(WtTable *t, wide_bytes key, const bool *need, Datum *value
 		const WtColumn *c = wt_key_column(t, i);
 		wide_bytes part;
 		ssize_t taken;
-		const char *reason = NULL;
 
 		nulls[i] = true;
 		values[i] = (Datum) 0;
@@ -350,10 +349,10 @@ wt_rowkey_decode_soft(WtTable *t, wide_bytes key, const bool *need, Datum *value
 		n -= taken;
 		if ((need && !need[i]) || wt_encoding_is_digest(c->enc))
 			continue;
-		if (wt_decode_soft(c, part.data, part.len, &values[i], &reason))
-			nulls[i] = false;
-		else
-			why = psprintf("key column \"%s\": %s", c->name, reason);
+		why = wt_decode_soft(c, part.data, part.len, &values[i]);
+		nulls[i] = why != NULL;
+		if (why)
+			why = psprintf("key column \"%s\": %s", c->name, why);
 	}
 	if (why == NULL && n > 0)
 		why = psprintf("bytes left over after the last key column: %zu", n);
