@@ -8,6 +8,7 @@
 
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
+#include "utils/builtins.h"
 
 #include "fdw/store/bytes.h"
 
@@ -24,21 +25,17 @@ wt_bytes_text_is_valid(const uint8 *data, size_t len)
 static char *
 show(wide_bytes b, bool each)
 {
-	static const char digits[] = "0123456789abcdef";
+	size_t step = each ? 1 : b.len;
 	char *s, *p;
 
 	if (wt_bytes_text_is_valid(b.data, b.len))
 		return b.len == 0 ? pstrdup("") : pnstrdup((const char *) b.data, b.len);
 	p = s = palloc(b.len * (each ? 4 : 2) + 3);
-	for (size_t i = 0; i < b.len; i++)
+	for (size_t i = 0; i < b.len; i += step)
 	{
-		if (each || i == 0)
-		{
-			*p++ = '\\';
-			*p++ = 'x';
-		}
-		*p++ = digits[b.data[i] >> 4];
-		*p++ = digits[b.data[i] & 15];
+		*p++ = '\\';
+		*p++ = 'x';
+		p += hex_encode((const char *) b.data + i, step, p);
 	}
 	*p = '\0';
 	return s;

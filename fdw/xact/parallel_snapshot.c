@@ -21,7 +21,7 @@
 #include "fdw/xact/parallel_snapshot.h"
 
 #include "access/parallel.h"
-#include "lib/stringinfo.h"
+#include "utils/builtins.h"
 #include "utils/guc.h"
 
 #include "fdw/store/error.h"
@@ -58,15 +58,13 @@ static char *
 snapshot_text(const wide_snapshot *ws)
 {
 	Size n = wide_snapshot_export(ws, NULL, 0);
-	uint8 *bytes = palloc(n);
-	StringInfoData out;
+	char *bytes = palloc(n);
+	char *text = palloc(2 * n + 1);
 
 	(void) wide_snapshot_export(ws, bytes, n);
-	initStringInfo(&out);
-	for (Size i = 0; i < n; i++)
-		appendStringInfo(&out, "%02x", bytes[i]);
+	text[hex_encode(bytes, n, text)] = '\0';
 	pfree(bytes);
-	return out.data;
+	return text;
 }
 
 int
@@ -100,25 +98,17 @@ wt_parallel_snapshot_leader_wrote(void)
 	return IsParallelWorker() && setting != NULL && strcmp(setting, HAS_BATCH) == 0;
 }
 
-static int
-hex_digit(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 wide_snapshot *
 wt_parallel_snapshot_import(void)
 {
 	wide_snapshot *ws;
-	uint8 *bytes;
-	char *p;
-	Size n = 0;
+	char *bytes;
+	Size n;
 
 	if (setting == NULL || setting[0] == '\0' || wt_parallel_snapshot_leader_wrote())
 		return NULL;
 	bytes = palloc(strlen(setting) / 2 + 1);
-	for (p = setting; hex_digit(p[0]) >= 0 && hex_digit(p[1]) >= 0; p += 2)
-		bytes[n++] = (uint8) (hex_digit(p[0]) << 4 | hex_digit(p[1]));
+	n = hex_decode(setting, strlen(setting), bytes);
 	wt_error_check(wide_snapshot_import(wt_store_db(), bytes, n, &ws),
 				   "could not use the snapshot of the parallel statement");
 	pfree(bytes);
