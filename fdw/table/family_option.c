@@ -6,6 +6,9 @@
 
 #include "fdw/table/family_option.h"
 
+#include <ctype.h>
+
+#include "common/string.h"
 #include "fmgr.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
@@ -23,6 +26,19 @@
 static const char *const family_options[] = {"versions",	 "min_versions", "ttl",
 											 "keep_deleted", "bloom",		 "block_size",
 											 "compression",	 "in_memory",	 "compaction"};
+
+/* The same for their values: hints about wrong ones */
+static const char *const valid_values[] = {
+	"Write a whole number from 1 to 2147483647.",
+	"Write a whole number from 0 to 2147483647.",
+	"Write an interval, for example \"60 days\", or null for no limit.",
+	"Valid values are: true, false.",
+	"Valid values are: \"row\", \"rowcol\", \"none\", \"prefix:N\" with N bytes from 1 to 32767.",
+	"Write a whole number from 1024 to 1048576.",
+	"Valid values are: \"zstd\", \"zstd:LEVEL\" with a level from 1 to 22, \"none\".",
+	"Valid values are: true, false.",
+	"Valid values are: \"leveled\", \"window:INTERVAL\", for example \"window:1 day\".",
+};
 
 /* As wt_option_bad_value, of an option of a family. */
 static _Noreturn void
@@ -70,118 +86,61 @@ interval_us(const char *family, const char *option, const char *text)
 	return us;
 }
 
-static int64
-json_int(const char *family, const char *option, const JsonbValue *v, int64 min, int64 max)
+/* Returns the number, -1 if the text has another character than digits or it exceeds max. */
+static int
+whole_number(const char *text, int max)
 {
-	if (v->type == jbvNumeric)
-	{
-		char *text = DatumGetCString(DirectFunctionCall1(numeric_out,
-														 NumericGetDatum(v->val.numeric)));
-		char *end;
-		int64 n;
+	char *end;
+	int n;
 
-		errno = 0;
-		n = strtoll(text, &end, 10);
-		if (errno == 0 && *end == '\0' && n >= min && n <= max)
-			return n;
+	errno = 0;
+	n = strtoint(text, &end, 10);
+	return isdigit((unsigned char) text[0]) && errno == 0 && *end == '\0' && n <= max ? n : -1;
+}
+
+/* "prefix:7" -> 7; -1 if the word is another one or the number is not from 0 to max */
+static int
+suffix_int(const char *s, const char *word, int max)
+{
+	return strncmp(s, word, strlen(word)) == 0 ? whole_number(s + strlen(word), max) : -1;
+}
+
+/* The functions that take the text of a value return false if it is not valid. */
+static bool
+take_bloom(wide_family_options *opt, const char *s)
+{
+	int n = suffix_int(s, "prefix:", WIDE_MAX_ROW);
+
+	if (strcmp(s, "row") == 0)
+		opt->bloom = WIDE_BLOOM_ROW;
+	else if (strcmp(s, "rowcol") == 0)
+		opt->bloom = WIDE_BLOOM_ROWCOL;
+	else if (strcmp(s, "none") == 0)
+		opt->bloom = WIDE_BLOOM_NONE;
+	else if (n > 0)
+	{
+		opt->bloom = WIDE_BLOOM_PREFIX;
+		opt->bloom_prefix = (uint16_t) n;
 	}
-	bad_family_value(family, option,
-					 psprintf("Write a whole number from " INT64_FORMAT " to " INT64_FORMAT ".",
-							  min, max));
+	else
+		return false;
+	return true;
 }
 
 static bool
-json_bool(const char *family, const char *option, const JsonbValue *v)
+take_compression(wide_family_options *opt, const char *s)
 {
-	if (v->type != jbvBool)
-		bad_family_value(family, option, "Valid values are: true, false.");
-	return v->val.boolean;
+	int level = suffix_int(s, "zstd:", 22);
+
+	opt->compression = strcmp(s, "none") == 0 ? WIDE_COMPRESS_NONE : WIDE_COMPRESS_ZSTD;
+	if (level > 0)
+		opt->compression_level = (int8_t) level;
+	return level > 0 || strcmp(s, "zstd") == 0 || strcmp(s, "none") == 0;
 }
 
-static char *
-json_string(const char *family, const char *option, const JsonbValue *v, const char *valid)
+static bool
+take_compaction(WtFamily *f, const char *s)
 {
-	if (v->type != jbvString)
-		bad_family_value(family, option, valid);
-	return pnstrdup(v->val.string.val, v->val.string.len);
-}
-
-/* Microseconds; null is 0, no limit. */
-static int64
-json_ttl(const char *family, const char *option, const JsonbValue *v)
-{
-	const char *valid = "Write an interval, for example \"60 days\", or null for no limit.";
-
-	if (v->type == jbvNull)
-		return 0;
-	return interval_us(family, option, json_string(family, option, v, valid));
-}
-
-/* "prefix:7" -> 7; -1 if the word is another one or the number is not from min to max */
-static int
-suffix_int(const char *s, const char *word, int min, int max)
-{
-	size_t n = strlen(word);
-	char *end;
-	long v;
-
-	if (strncmp(s, word, n) != 0 || s[n] < '0' || s[n] > '9')
-		return -1;
-	v = strtol(s + n, &end, 10);
-	return *end == '\0' && v >= min && v <= max ? (int) v : -1;
-}
-
-static void
-family_bloom(WtFamily *f, const JsonbValue *v)
-{
-	const char *valid = "Valid values are: \"row\", \"rowcol\", \"none\", \"prefix:N\" with N "
-						"bytes from 1 to 32767.";
-	char *s = json_string(f->name, "bloom", v, valid);
-	int n;
-
-	if (strcmp(s, "row") == 0)
-		f->opt.bloom = WIDE_BLOOM_ROW;
-	else if (strcmp(s, "rowcol") == 0)
-		f->opt.bloom = WIDE_BLOOM_ROWCOL;
-	else if (strcmp(s, "none") == 0)
-		f->opt.bloom = WIDE_BLOOM_NONE;
-	else if ((n = suffix_int(s, "prefix:", 1, WIDE_MAX_ROW)) > 0)
-	{
-		f->opt.bloom = WIDE_BLOOM_PREFIX;
-		f->opt.bloom_prefix = (uint16_t) n;
-	}
-	else
-		bad_family_value(f->name, "bloom", valid);
-}
-
-static void
-family_compression(WtFamily *f, const JsonbValue *v)
-{
-	const char *valid =
-		"Valid values are: \"zstd\", \"zstd:LEVEL\" with a level from 1 to 22, \"none\".";
-	char *s = json_string(f->name, "compression", v, valid);
-	int level;
-
-	if (strcmp(s, "none") == 0)
-		f->opt.compression = WIDE_COMPRESS_NONE;
-	else if (strcmp(s, "zstd") == 0)
-		f->opt.compression = WIDE_COMPRESS_ZSTD;
-	else if ((level = suffix_int(s, "zstd:", 1, 22)) > 0)
-	{
-		f->opt.compression = WIDE_COMPRESS_ZSTD;
-		f->opt.compression_level = (int8_t) level;
-	}
-	else
-		bad_family_value(f->name, "compression", valid);
-}
-
-static void
-family_compaction(WtFamily *f, const JsonbValue *v)
-{
-	const char *valid =
-		"Valid values are: \"leveled\", \"window:INTERVAL\", for example \"window:1 day\".";
-	char *s = json_string(f->name, "compaction", v, valid);
-
 	if (strcmp(s, "leveled") == 0)
 		f->opt.compaction = WIDE_COMPACT_LEVELED;
 	else if (strncmp(s, "window:", 7) == 0 && s[7])
@@ -190,7 +149,51 @@ family_compaction(WtFamily *f, const JsonbValue *v)
 		f->opt.window_us = interval_us(f->name, "compaction", s + 7);
 	}
 	else
-		bad_family_value(f->name, "compaction", valid);
+		return false;
+	return true;
+}
+
+/* Takes the value of the option that the bit stands for. */
+static bool
+take_value(WtFamily *f, uint32 option, const JsonbValue *v)
+{
+	bool is_text = v->type == jbvString;
+	const char *s = is_text ? pnstrdup(v->val.string.val, v->val.string.len) : "";
+	bool on = v->type == jbvBool && v->val.boolean;
+	int n = -1;
+
+	if (v->type == jbvNumeric)
+		n = whole_number(DatumGetCString(DirectFunctionCall1(numeric_out,
+															 NumericGetDatum(v->val.numeric))),
+						 PG_INT32_MAX);
+
+	switch (option)
+	{
+		case WT_FAM_VERSIONS:
+			f->opt.versions = n;
+			return n >= 1;
+		case WT_FAM_MIN_VERSIONS:
+			f->opt.min_versions = n;
+			return n >= 0;
+		case WT_FAM_TTL:
+			f->opt.ttl_us = is_text ? interval_us(f->name, "ttl", s) : 0; /* 0: no limit */
+			return is_text || v->type == jbvNull;
+		case WT_FAM_KEEP_DELETED:
+			f->opt.keep_deleted = on;
+			return v->type == jbvBool;
+		case WT_FAM_BLOOM:
+			return take_bloom(&f->opt, s);
+		case WT_FAM_BLOCK_SIZE:
+			f->opt.block_size = (uint32_t) n;
+			return n >= MIN_BLOCK && n <= MAX_BLOCK;
+		case WT_FAM_COMPRESSION:
+			return take_compression(&f->opt, s);
+		case WT_FAM_IN_MEMORY:
+			f->opt.in_memory = on;
+			return v->type == jbvBool;
+		default:
+			return take_compaction(f, s);
+	}
 }
 
 /* Takes one option of a family: a member of its JSON object. */
@@ -208,36 +211,8 @@ family_option(WtFamily *f, const char *name, const JsonbValue *v)
 				 errhint("%s",
 						 wt_option_names_hint(name, family_options, lengthof(family_options)))));
 	f->stated |= 1u << i;
-	switch (1u << i)
-	{
-		case WT_FAM_VERSIONS:
-			f->opt.versions = (int32_t) json_int(f->name, name, v, 1, PG_INT32_MAX);
-			break;
-		case WT_FAM_MIN_VERSIONS:
-			f->opt.min_versions = (int32_t) json_int(f->name, name, v, 0, PG_INT32_MAX);
-			break;
-		case WT_FAM_TTL:
-			f->opt.ttl_us = json_ttl(f->name, name, v);
-			break;
-		case WT_FAM_KEEP_DELETED:
-			f->opt.keep_deleted = json_bool(f->name, name, v);
-			break;
-		case WT_FAM_BLOOM:
-			family_bloom(f, v);
-			break;
-		case WT_FAM_BLOCK_SIZE:
-			f->opt.block_size = (uint32_t) json_int(f->name, name, v, MIN_BLOCK, MAX_BLOCK);
-			break;
-		case WT_FAM_COMPRESSION:
-			family_compression(f, v);
-			break;
-		case WT_FAM_IN_MEMORY:
-			f->opt.in_memory = json_bool(f->name, name, v);
-			break;
-		case WT_FAM_COMPACTION:
-			family_compaction(f, v);
-			break;
-	}
+	if (!take_value(f, 1u << i, v))
+		bad_family_value(f->name, name, valid_values[i]);
 }
 
 #define FAMILIES_HINT \
