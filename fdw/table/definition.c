@@ -37,12 +37,8 @@
 /* The options of a column, before families have numbers. */
 typedef struct ColumnSpec
 {
-	char *column;
-	char *family;
-	char *prefix;
-	char *timestamp_of;
-	bool encoding_given;
-	char *family_name; /* family of its cells, or NULL */
+	char *value[WT_COLUMN_OPTIONS]; /* by WtColumnOption; NULL: not stated */
+	char *family_name;				/* family of its cells, or NULL */
 } ColumnSpec;
 
 /* Fills in what the catalogs say, and the options that no other ones can contradict. */
@@ -76,36 +72,28 @@ read_columns(WtTable *t, const WtDefinition *source, ColumnSpec *specs)
 		{
 			DefElem *def = lfirst(lc);
 
-			if (strcmp(def->defname, "column") == 0)
-				specs[i].column = defGetString(def);
-			else if (strcmp(def->defname, "family") == 0)
-				specs[i].family = defGetString(def);
-			else if (strcmp(def->defname, "prefix") == 0)
-				specs[i].prefix = defGetString(def);
-			else if (strcmp(def->defname, "timestamp_of") == 0)
-				specs[i].timestamp_of = defGetString(def);
-			else if (strcmp(def->defname, "delimiter") == 0)
-			{
-				c->delimited = true;
-				c->delimiter = wt_table_option_delimiter(def);
-			}
-			else if (strcmp(def->defname, "encoding") == 0)
-			{
-				c->enc = wt_table_option_encoding(def);
-				specs[i].encoding_given = true;
-			}
+			for (int o = 0; o < WT_COLUMN_OPTIONS; o++)
+				if (strcmp(def->defname, wt_option_column_names[o]) == 0)
+					specs[i].value[o] = defGetString(def);
 		}
+		if (specs[i].value[WT_OPTION_ENCODING])
+			c->enc = wt_table_option_encoding(specs[i].value[WT_OPTION_ENCODING]);
+		c->delimited = specs[i].value[WT_OPTION_DELIMITER] != NULL;
+		if (c->delimited)
+			c->delimiter = wt_table_option_delimiter(specs[i].value[WT_OPTION_DELIMITER]);
 	}
 }
 
-static _Noreturn void
-column_option_error(const WtColumn *c, const char *option, const char *why)
+static void
+refuse_option(const WtColumn *c, const ColumnSpec *spec, WtColumnOption option, const char *why)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
-			 errmsg("option \"%s\" is not allowed for column \"%s\"", option, c->name),
-			 errdetail("%s", why)));
-	pg_unreachable();
+	if (spec->value[option])
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
+				 errmsg("option \"%s\" is not allowed for column \"%s\"",
+						wt_option_column_names[option],
+						c->name),
+				 errdetail("%s", why)));
 }
 
 /* Checks the options of a key column, and chooses its encoding. */
@@ -114,13 +102,9 @@ check_key_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 {
 	bool digest;
 
-	if (spec->family)
-		column_option_error(c, "family", "The column is part of the key.");
-	if (spec->prefix)
-		column_option_error(c, "prefix", "The column is part of the key.");
-	if (spec->timestamp_of)
-		column_option_error(c, "timestamp_of", "The column is part of the key.");
-	if (!spec->encoding_given)
+	for (WtColumnOption o = WT_OPTION_FAMILY; o <= WT_OPTION_TIMESTAMP_OF; o++)
+		refuse_option(c, spec, o, "The column is part of the key.");
+	if (!spec->value[WT_OPTION_ENCODING])
 		c->enc = wt_encoding_default(c->typid, true);
 	wt_encoding_check(c, true);
 	if (OidIsValid(c->collation) && !get_collation_isdeterministic(c->collation))
@@ -130,7 +114,7 @@ check_key_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 				 errdetail("Row keys are equal when their bytes are."),
 				 errhint("Use COLLATE \"C\".")));
 	digest = wt_encoding_is_digest(c->enc);
-	if (digest && !spec->column)
+	if (digest && !spec->value[WT_OPTION_COLUMN])
 		ereport(ERROR,
 				(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
 				 errmsg("key column \"%s\" with encoding \"%s\" needs option \"column\"",
@@ -144,13 +128,12 @@ check_key_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 						c->name,
 						wt_encoding_name(c->enc)),
 				 errhint("Declare the column as bytea: it shows the digest.")));
-	if (!digest && spec->column)
-		column_option_error(c, "column",
-							"The column is part of the key, and its encoding is not md5 or sha1.");
-	if (c->delimited && (digest || !wt_is_string(c->typid)))
-		column_option_error(
-			c, "delimiter",
-			"A delimiter is for key columns of type text whose text is in the key.");
+	if (!digest)
+		refuse_option(c, spec, WT_OPTION_COLUMN,
+					  "The column is part of the key, and its encoding is not md5 or sha1.");
+	if (digest || !wt_is_string(c->typid))
+		refuse_option(c, spec, WT_OPTION_DELIMITER,
+					  "A delimiter is for key columns of type text whose text is in the key.");
 
 	/*
 	 * 2^63-1 - x has the same bytes as the ordered form of a descending part,
@@ -230,39 +213,42 @@ column_type_error(const WtColumn *c, const char *role, const char *types)
 static void
 resolve_value_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 {
-	if (c->delimited)
-		column_option_error(c, "delimiter", "The column is not part of the key.");
-	if (spec->prefix && !spec->family)
-		column_option_error(c, "prefix", "It restricts a column with option \"family\".");
-	if ((spec->column != NULL) + (spec->family != NULL) + (spec->timestamp_of != NULL) > 1)
+	const char *column = spec->value[WT_OPTION_COLUMN];
+	char *family = spec->value[WT_OPTION_FAMILY];
+	const char *prefix = spec->value[WT_OPTION_PREFIX];
+	const char *timestamp_of = spec->value[WT_OPTION_TIMESTAMP_OF];
+
+	refuse_option(c, spec, WT_OPTION_DELIMITER, "The column is not part of the key.");
+	if (!family)
+		refuse_option(c, spec, WT_OPTION_PREFIX, "It restricts a column with option \"family\".");
+	if ((column != NULL) + (family != NULL) + (timestamp_of != NULL) > 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
 				 errmsg("column \"%s\" must have only one of the options \"column\", \"family\" "
 						"and \"timestamp_of\"",
 						c->name)));
-	if (spec->family)
+	if (family)
 	{
 		c->role = WT_MAP;
 		if (c->typid != JSONBOID)
 			column_type_error(c, "the map of a family", "jsonb");
-		if (spec->encoding_given && c->enc != WT_ENC_TEXT)
-			column_option_error(c, "encoding", "The values of a map are text.");
+		if (c->enc != WT_ENC_TEXT)
+			refuse_option(c, spec, WT_OPTION_ENCODING, "The values of a map are text.");
 		c->enc = WT_ENC_TEXT;
-		spec->family_name = spec->family;
-		c->qual = wt_bytes_text_unescape(spec->prefix ? spec->prefix : "", &c->qual_len);
+		spec->family_name = family;
+		c->qual = wt_bytes_text_unescape(prefix ? prefix : "", &c->qual_len);
 		return;
 	}
-	if (spec->timestamp_of)
+	if (timestamp_of)
 	{
 		c->role = WT_TIMESTAMP_OF;
 		if (c->typid != TIMESTAMPTZOID && c->typid != INT8OID)
 			column_type_error(c, "a cell's timestamp", "timestamptz or bigint");
-		if (spec->encoding_given)
-			column_option_error(c, "encoding", "A timestamp is not a value.");
+		refuse_option(c, spec, WT_OPTION_ENCODING, "A timestamp is not a value.");
 		return;
 	}
-	if (spec->column)
-		wt_option_split_cell("column", spec->column, &spec->family_name, &c->qual, &c->qual_len);
+	if (column)
+		wt_option_split_cell("column", column, &spec->family_name, &c->qual, &c->qual_len);
 	else
 	{
 		/* not unescaped: a backslash in a name is a backslash */
@@ -270,29 +256,9 @@ resolve_value_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 		c->qual_len = strlen(c->name);
 		c->by_name = true;
 	}
-	if (!spec->encoding_given)
+	if (!spec->value[WT_OPTION_ENCODING])
 		c->enc = wt_encoding_default(c->typid, false);
 	wt_encoding_check(c, false);
-}
-
-/* Checks the options of a column that is not in the key, layout "cells". */
-static void
-check_cells_options(const WtColumn *c, const ColumnSpec *spec)
-{
-	const char *by_name = "In layout \"cells\" the columns are found by their names.";
-
-	if (spec->column)
-		column_option_error(c, "column", by_name);
-	if (spec->family)
-		column_option_error(c, "family", by_name);
-	if (spec->timestamp_of)
-		column_option_error(c, "timestamp_of", by_name);
-	if (spec->prefix)
-		column_option_error(c, "prefix", by_name);
-	if (c->delimited)
-		column_option_error(c, "delimiter", "The column is not part of the key.");
-	if (spec->encoding_given && c->role != WT_CELL_VALUE)
-		column_option_error(c, "encoding", "The column holds no value.");
 }
 
 /* Layout "cells": the name of a column that is not in the key decides its role. */
@@ -303,52 +269,50 @@ resolve_cells_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 	{
 		const char *name;
 		WtRole role;
-	} columns[] = {{"family", WT_CELL_FAMILY},	 {"qualifier", WT_CELL_QUALIFIER},
-				   {"ts", WT_CELL_TS},			 {"value", WT_CELL_VALUE},
-				   {"version", WT_CELL_VERSION}, {"cell_no", WT_CELL_NO}};
+		Oid types[3]; /* the column may have; none: all that have an encoding */
+		const char *what, *type_names;
+	} columns[] = {{"family", WT_CELL_FAMILY, {TEXTOID, VARCHAROID}, "the cell's family", "text"},
+				   {"qualifier",
+					WT_CELL_QUALIFIER,
+					{TEXTOID, VARCHAROID, BYTEAOID},
+					"the cell's qualifier",
+					"text or bytea"},
+				   {"ts",
+					WT_CELL_TS,
+					{TIMESTAMPTZOID, INT8OID},
+					"the cell's timestamp",
+					"timestamptz or bigint"},
+				   {"value", WT_CELL_VALUE, {InvalidOid}, NULL, NULL},
+				   {"version", WT_CELL_VERSION, {INT4OID}, "the cell's version", "integer"},
+				   {"cell_no", WT_CELL_NO, {INT4OID}, "the cell's number", "integer"}};
 
-	for (int i = 0; i < (int) lengthof(columns); i++)
-		if (strcmp(c->name, columns[i].name) == 0)
-			c->role = columns[i].role;
-	check_cells_options(c, spec);
-	if (c->role != WT_CELL_VALUE)
-		c->enc = WT_ENC_TEXT;
-	else if (!spec->encoding_given)
-		c->enc = wt_encoding_default(c->typid, false);
-	switch (c->role)
+	int i = 0;
+
+	while (i < (int) lengthof(columns) && strcmp(c->name, columns[i].name) != 0)
+		i++;
+	if (i < (int) lengthof(columns))
+		c->role = columns[i].role;
+	for (WtColumnOption o = WT_OPTION_COLUMN; o <= WT_OPTION_TIMESTAMP_OF; o++)
+		refuse_option(c, spec, o, "In layout \"cells\" the columns are found by their names.");
+	refuse_option(c, spec, WT_OPTION_DELIMITER, "The column is not part of the key.");
+	if (c->role == WT_CELL_VALUE)
 	{
-		case WT_CELL_VALUE:
-			wt_encoding_check(c, false);
-			break;
-		case WT_CELL_FAMILY:
-			if (!wt_is_text(c->typid))
-				column_type_error(c, "the cell's family", "text");
-			break;
-		case WT_CELL_QUALIFIER:
-			if (c->typid == BYTEAOID)
-				c->enc = WT_ENC_BYTES;
-			else if (!wt_is_text(c->typid))
-				column_type_error(c, "the cell's qualifier", "text or bytea");
-			break;
-		case WT_CELL_TS:
-			if (c->typid != TIMESTAMPTZOID && c->typid != INT8OID)
-				column_type_error(c, "the cell's timestamp", "timestamptz or bigint");
-			break;
-		case WT_CELL_VERSION:
-			if (c->typid != INT4OID)
-				column_type_error(c, "the cell's version", "integer");
-			break;
-		case WT_CELL_NO:
-			if (c->typid != INT4OID)
-				column_type_error(c, "the cell's number", "integer");
-			break;
-		default:
-			ereport(ERROR,
-					(errcode(ERRCODE_FDW_INVALID_COLUMN_NAME),
-					 errmsg("column \"%s\" has no meaning in layout \"cells\"", c->name),
-					 errhint("Besides the key columns there may be: family, qualifier, ts, value, "
-							 "version, cell_no.")));
+		if (!spec->value[WT_OPTION_ENCODING])
+			c->enc = wt_encoding_default(c->typid, false);
+		wt_encoding_check(c, false);
+		return;
 	}
+	refuse_option(c, spec, WT_OPTION_ENCODING, "The column holds no value.");
+	if (i == lengthof(columns))
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_INVALID_COLUMN_NAME),
+				 errmsg("column \"%s\" has no meaning in layout \"cells\"", c->name),
+				 errhint("Besides the key columns there may be: family, qualifier, ts, value, "
+						 "version, cell_no.")));
+	if (c->typid != columns[i].types[0] && c->typid != columns[i].types[1] &&
+		c->typid != columns[i].types[2])
+		column_type_error(c, columns[i].what, columns[i].type_names);
+	c->enc = c->typid == BYTEAOID ? WT_ENC_BYTES : WT_ENC_TEXT;
 }
 
 static void
@@ -515,9 +479,9 @@ wt_definition_parse(const WtDefinition *def)
 			continue;
 		if (c->role == WT_KEY)
 		{
-			if (specs[i].column)
-				wt_option_split_cell("column", specs[i].column, &specs[i].family_name, &c->qual,
-									 &c->qual_len);
+			if (specs[i].value[WT_OPTION_COLUMN])
+				wt_option_split_cell("column", specs[i].value[WT_OPTION_COLUMN],
+									 &specs[i].family_name, &c->qual, &c->qual_len);
 		}
 		else if (t->cells_layout)
 			resolve_cells_column(t, c, &specs[i]);
@@ -527,7 +491,7 @@ wt_definition_parse(const WtDefinition *def)
 	resolve_families(t, families, specs);
 	for (int i = 0; i < t->natts; i++)
 		if (t->columns[i].role == WT_TIMESTAMP_OF)
-			resolve_timestamp(t, &t->columns[i], specs[i].timestamp_of);
+			resolve_timestamp(t, &t->columns[i], specs[i].value[WT_OPTION_TIMESTAMP_OF]);
 	check_places(t);
 	return t;
 }

@@ -18,36 +18,15 @@
 #include "engine/wide.h"
 #include "fdw/table/bytes_text.h"
 
-static const struct
-{
-	Oid catalog;
-	const char *name;
-} valid_options[] = {
-	{ForeignServerRelationId, "updatable"},
-	{ForeignServerRelationId, "truncatable"},
-	{ForeignServerRelationId, "batch_size"},
-	{ForeignServerRelationId, "fdw_startup_cost"},
-	{ForeignServerRelationId, "fdw_tuple_cost"},
-	{ForeignTableRelationId, "table_name"},
-	{ForeignTableRelationId, "key"},
-	{ForeignTableRelationId, "families"},
-	{ForeignTableRelationId, "layout"},
-	{ForeignTableRelationId, "salt_buckets"},
-	{ForeignTableRelationId, "existence"},
-	{ForeignTableRelationId, "insert_mode"},
-	{ForeignTableRelationId, "on_bad_key"},
-	{ForeignTableRelationId, "updatable"},
-	{ForeignTableRelationId, "truncatable"},
-	{ForeignTableRelationId, "batch_size"},
-	{ForeignTableRelationId, "fdw_startup_cost"},
-	{ForeignTableRelationId, "fdw_tuple_cost"},
-	{AttributeRelationId, "column"},
-	{AttributeRelationId, "family"},
-	{AttributeRelationId, "prefix"},
-	{AttributeRelationId, "encoding"},
-	{AttributeRelationId, "timestamp_of"},
-	{AttributeRelationId, "delimiter"},
-};
+/* The last ones are also options of servers, defaults for their tables. */
+static const char *const table_options[] = {
+	"table_name",	 "key",		   "families",	"layout",	   "salt_buckets", "existence",
+	"insert_mode",	 "on_bad_key", "updatable", "truncatable", "batch_size",   "fdw_startup_cost",
+	"fdw_tuple_cost"};
+#define SERVER_OPTIONS 5
+
+const char *const wt_option_column_names[] = {"column",		  "family",	  "prefix",
+											  "timestamp_of", "encoding", "delimiter"};
 
 char *
 wt_option_names_hint(const char *given, const char *const *names, int n)
@@ -79,36 +58,38 @@ wt_option_names_hint(const char *given, const char *const *names, int n)
 	return s.data;
 }
 
-static const char *
-catalog_thing(Oid catalog)
-{
-	return catalog == ForeignServerRelationId  ? "server"
-		   : catalog == ForeignTableRelationId ? "table"
-		   : catalog == AttributeRelationId	   ? "column"
-		   : catalog == UserMappingRelationId  ? "user mapping"
-											   : "foreign-data wrapper";
-}
-
 void
 wt_option_check_name(Oid catalog, const char *name)
 {
-	const char *names[lengthof(valid_options)];
+	const char *thing = "foreign-data wrapper";
+	const char *const *names = NULL;
 	int n = 0;
 
 	/* internal, but ALTER FOREIGN DATA WRAPPER and pg_upgrade pass it to the validator */
 	if (catalog == ForeignDataWrapperRelationId && strcmp(name, "origin") == 0)
 		return;
-	for (int i = 0; i < (int) lengthof(valid_options); i++)
+	if (catalog == AttributeRelationId)
 	{
-		if (valid_options[i].catalog != catalog)
-			continue;
-		if (strcmp(valid_options[i].name, name) == 0)
-			return;
-		names[n++] = valid_options[i].name;
+		thing = "column";
+		names = wt_option_column_names;
+		n = WT_COLUMN_OPTIONS;
 	}
+	else if (catalog == ForeignTableRelationId || catalog == ForeignServerRelationId)
+	{
+		bool server = catalog == ForeignServerRelationId;
+
+		thing = server ? "server" : "table";
+		n = server ? SERVER_OPTIONS : lengthof(table_options);
+		names = table_options + lengthof(table_options) - n;
+	}
+	else if (catalog == UserMappingRelationId)
+		thing = "user mapping";
+	for (int i = 0; i < n; i++)
+		if (strcmp(names[i], name) == 0)
+			return;
 	ereport(ERROR,
 			(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
-			 errmsg("invalid %s option \"%s\"", catalog_thing(catalog), name),
+			 errmsg("invalid %s option \"%s\"", thing, name),
 			 n > 0 ? errhint("%s", wt_option_names_hint(name, names, n))
 			 : errhint("There are no valid options in this context.")));
 }

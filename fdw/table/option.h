@@ -7,6 +7,21 @@
 
 #include "nodes/pg_list.h"
 
+/* Options of columns; wt_option_column_names has their names. */
+typedef enum WtColumnOption
+{
+	WT_OPTION_COLUMN,
+	WT_OPTION_FAMILY,
+	WT_OPTION_PREFIX,
+	WT_OPTION_TIMESTAMP_OF,
+	WT_OPTION_ENCODING,
+	WT_OPTION_DELIMITER
+} WtColumnOption;
+
+#define WT_COLUMN_OPTIONS (WT_OPTION_DELIMITER + 1)
+
+extern const char *const wt_option_column_names[WT_COLUMN_OPTIONS];
+
 /* A column in option "key" */
 typedef struct WtKeyItem
 {

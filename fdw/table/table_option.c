@@ -68,23 +68,20 @@ bool_option(DefElem *def)
 }
 
 char
-wt_table_option_delimiter(DefElem *def)
+wt_table_option_delimiter(const char *value)
 {
-	char *value = defGetString(def);
-
 	/* an option cannot hold this byte; Phoenix ends its parts with it */
 	if (strcmp(value, "\\x00") == 0)
 		return '\0';
 	if (value[0] == '\0' || value[1] != '\0' || IS_HIGHBIT_SET(value[0]))
-		wt_option_bad_value(def->defname, value,
+		wt_option_bad_value("delimiter", value,
 							"Write one ASCII character, or \\x00 for the byte zero.");
 	return value[0];
 }
 
 WtEncoding
-wt_table_option_encoding(DefElem *def)
+wt_table_option_encoding(const char *value)
 {
-	char *value = defGetString(def);
 	int e = wt_encoding_by_name(value);
 
 	if (e < 0)
@@ -93,8 +90,7 @@ wt_table_option_encoding(DefElem *def)
 
 		for (int i = 0; i <= WT_ENC_COUNTER; i++)
 			names[i] = wt_encoding_name(i);
-		wt_option_bad_value(def->defname, value,
-							wt_option_names_hint(value, names, lengthof(names)));
+		wt_option_bad_value("encoding", value, wt_option_names_hint(value, names, lengthof(names)));
 	}
 	return (WtEncoding) e;
 }
@@ -141,29 +137,23 @@ wt_table_option_take(WtTable *t, DefElem *def, List **key, List **families)
 }
 
 static void
-check_column_option(DefElem *def)
+check_column_option(const char *name, const char *value)
 {
-	const char *name = def->defname;
 	char *family;
 	uint8 *qual;
 	uint32 len;
 
-	if (strcmp(name, "column") == 0)
-		wt_option_split_cell(name, defGetString(def), &family, &qual, &len);
-	else if (strcmp(name, "timestamp_of") == 0)
-	{
-		/* without a colon it is the name of an SQL column */
-		if (strchr(defGetString(def), ':'))
-			wt_option_split_cell(name, defGetString(def), &family, &qual, &len);
-	}
+	/* timestamp_of without a colon is the name of an SQL column */
+	if (strcmp(name, "column") == 0 || (strcmp(name, "timestamp_of") == 0 && strchr(value, ':')))
+		wt_option_split_cell(name, value, &family, &qual, &len);
 	else if (strcmp(name, "family") == 0)
-		wt_option_check_family_name(defGetString(def));
+		wt_option_check_family_name(value);
 	else if (strcmp(name, "prefix") == 0)
-		(void) wt_bytes_text_unescape(defGetString(def), &len);
+		(void) wt_bytes_text_unescape(value, &len);
 	else if (strcmp(name, "encoding") == 0)
-		(void) wt_table_option_encoding(def);
+		(void) wt_table_option_encoding(value);
 	else if (strcmp(name, "delimiter") == 0)
-		(void) wt_table_option_delimiter(def);
+		(void) wt_table_option_delimiter(value);
 }
 
 PG_FUNCTION_INFO_V1(wt_validator);
@@ -184,7 +174,7 @@ wt_validator(PG_FUNCTION_ARGS)
 
 		wt_option_check_name(catalog, def->defname);
 		if (catalog == AttributeRelationId)
-			check_column_option(def);
+			check_column_option(def->defname, defGetString(def));
 		else
 			wt_table_option_take(&scratch, def, &key, &families);
 	}

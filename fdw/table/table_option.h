@@ -19,7 +19,7 @@
 extern void wt_table_option_take(WtTable *t, DefElem *def, List **key, List **families);
 
 /* Return the value of a column's option "delimiter" or "encoding". */
-extern char wt_table_option_delimiter(DefElem *def);
-extern WtEncoding wt_table_option_encoding(DefElem *def);
+extern char wt_table_option_delimiter(const char *value);
+extern WtEncoding wt_table_option_encoding(const char *value);
 
 #endif /* WT_TABLE_OPTION_H */
