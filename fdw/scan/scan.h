@@ -42,7 +42,7 @@ extern bool wt_scan_start(WtScanState *st);
  * Raises the error for a row about which the engine's predicates say "unsure": the one that
  * decoding its columns raises.  For callers that read st->open.set themselves.
  */
-WT_NORETURN extern void wt_scan_unsure(WtScanState *st, wide_bytes key);
+extern _Noreturn void wt_scan_unsure(WtScanState *st, wide_bytes key);
 
 /* Goes back to the beginning; the parameters may have new values. */
 extern void wt_scan_again(WtScanState *st);
