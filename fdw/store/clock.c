@@ -4,8 +4,8 @@
  *		microseconds since 1970, the engine's unit.
  *
  * A setting's text is parsed when it is set: the check hook passes the result to
- * the assign hook.  So wt_clock_now(), which the engine calls where no error may be
- * raised, parses nothing.
+ * the assign hook as the setting's "extra", which lives as long as the value.  So
+ * wt_clock_now(), which the engine calls where no error may be raised, parses nothing.
  */
 #include "postgres.h"
 
@@ -20,15 +20,15 @@
 
 #include "fdw/store/compat.h"
 
-/* texts of the settings; empty: not set */
+/* texts of the settings */
 static char *as_of_text = NULL;
 static char *clock_text = NULL;
 
 #define MAX_TIME_TEXT 64 /* bytes, with the terminating zero */
 
-/* microseconds since 1970, if the text is not empty */
-static int64 as_of_us;
-static int64 clock_us;
+/* microseconds since 1970; NULL: not set */
+static const int64 *as_of_us = NULL;
+static const int64 *clock_us = NULL;
 
 /* text: a timestamp, or a number of microseconds since 1970. */
 static int64
@@ -60,17 +60,13 @@ parse_time(const char *name, const char *text)
 int64
 wt_clock_now(void)
 {
-	if (clock_text != NULL && clock_text[0] != '\0')
-		return clock_us;
-	return GetCurrentTimestamp() + WT_EPOCH_DIFF;
+	return clock_us != NULL ? *clock_us : GetCurrentTimestamp() + WT_EPOCH_DIFF;
 }
 
 int64
 wt_clock_as_of(void)
 {
-	if (as_of_text == NULL || as_of_text[0] == '\0')
-		return PG_INT64_MAX;
-	return as_of_us;
+	return as_of_us != NULL ? *as_of_us : PG_INT64_MAX;
 }
 
 static bool
@@ -102,8 +98,7 @@ check_clock(char **newval, void **extra, GucSource source)
 static void
 assign_clock(const char *newval, void *extra)
 {
-	if (extra != NULL)
-		clock_us = *(int64 *) extra;
+	clock_us = extra;
 }
 
 static bool
@@ -115,8 +110,7 @@ check_as_of(char **newval, void **extra, GucSource source)
 static void
 assign_as_of(const char *newval, void *extra)
 {
-	if (extra != NULL)
-		as_of_us = *(int64 *) extra;
+	as_of_us = extra;
 }
 
 void

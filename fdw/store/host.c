@@ -123,13 +123,12 @@ host_report(void *ctx, int level, const char *text)
 void
 wt_host_fill(wide_host *host)
 {
-	memset(host, 0, sizeof(*host));
-	host->interrupted = host_interrupted;
-	host->now = host_now;
-	host->wake_worker = host_wake;
-	host->worker_works = host_worker_works;
-	host->oldest_external = host_oldest_external;
-	host->ended = host_ended;
-	host->files_held = host_files_held;
-	host->report = host_report;
+	*host = (wide_host) {.interrupted = host_interrupted,
+						 .now = host_now,
+						 .wake_worker = host_wake,
+						 .worker_works = host_worker_works,
+						 .oldest_external = host_oldest_external,
+						 .ended = host_ended,
+						 .files_held = host_files_held,
+						 .report = host_report};
 }
