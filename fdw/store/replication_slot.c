@@ -98,11 +98,12 @@ take_error(MemoryContext caller)
 	return wt_error_take(caller);
 }
 
-/* As create_slot(), but it is no error if another session has created the slot meanwhile. */
-static void
-create_slot_once(void)
+/* As create_slot().  Returns: a copy of the error instead of raising it, or NULL. */
+static ErrorData *
+try_create_slot(void)
 {
 	MemoryContext caller = CurrentMemoryContext;
+	ErrorData *volatile e = NULL;
 
 	PG_TRY();
 	{
@@ -110,21 +111,19 @@ create_slot_once(void)
 	}
 	PG_CATCH();
 	{
-		ErrorData *e = take_error(caller);
-
+		e = take_error(caller);
 		if (MyReplicationSlot != NULL)
 			ReplicationSlotRelease();
-		if (e->sqlerrcode != ERRCODE_DUPLICATE_OBJECT)
-			ReThrowError(e);
-		FreeErrorData(e);
 	}
 	PG_END_TRY();
+	return e;
 }
 
 void
 wt_replication_slot_ensure(void)
 {
 	ReplicationSlot *slot = SearchNamedReplicationSlot(WT_REPLICATION_SLOT_NAME, true);
+	ErrorData *e;
 
 	if (slot != NULL && slot->data.database != InvalidOid)
 		ereport(ERROR,
@@ -145,7 +144,10 @@ wt_replication_slot_ensure(void)
 						 "idle_replication_slot_timeout, at their defaults.")));
 		ReplicationSlotDrop(WT_REPLICATION_SLOT_NAME, true);
 	}
-	create_slot_once();
+	e = try_create_slot();
+	/* another session may have created it meanwhile */
+	if (e != NULL && e->sqlerrcode != ERRCODE_DUPLICATE_OBJECT)
+		ReThrowError(e);
 }
 
 /* ---------------------------------------------------------------- moving */
@@ -302,35 +304,25 @@ wt_replication_slot_check(wide_db *db)
 static void
 create_slot_at_startup(void)
 {
-	MemoryContext caller = CurrentMemoryContext;
 	struct stat st;
+	ErrorData *e;
 
 	if (stat(WT_DIRECTORY, &st) != 0 ||
 		SearchNamedReplicationSlot(WT_REPLICATION_SLOT_NAME, true) != NULL)
 		return;
-	PG_TRY();
-	{
-		create_slot();
+	e = try_create_slot();
+	if (e == NULL)
 		ereport(LOG,
 				(errmsg("widetable: created replication slot \"%s\" to keep the WAL that wide "
 						"tables need",
 						WT_REPLICATION_SLOT_NAME)));
-	}
-	PG_CATCH();
-	{
-		ErrorData *e = take_error(caller);
-
-		if (MyReplicationSlot != NULL)
-			ReplicationSlotRelease();
+	else
 		ereport(WARNING,
 				(errmsg("widetable: could not create replication slot \"%s\": %s",
 						WT_REPLICATION_SLOT_NAME,
 						e->message),
 				 errdetail("WAL that wide tables need may be removed."),
 				 e->hint ? errhint("%s", e->hint) : 0));
-		FreeErrorData(e);
-	}
-	PG_END_TRY();
 }
 
 /* No record of this resource manager exists, so PostgreSQL can recover without the library. */
