@@ -198,56 +198,42 @@ get_message(XLogReaderState *reader, wide_bytes *payload)
 	return true;
 }
 
-/* Passes a record on to the engine if it is a message of widetable, the end of a transaction with
- * an xid, or a restart of the server. */
-static wide_status
-replay_record(XLogReaderState *reader, wide_replay_fn fn, void *arg)
+/*
+ * Makes an event of a record that is a message of widetable, the end of a transaction with an xid,
+ * or a restart of the server.  Returns: false for other records.
+ */
+static bool
+record_event(XLogReaderState *reader, wide_replay_event *ev)
 {
-	wide_replay_event ev = {0};
-	RmgrId rmid = XLogRecGetRmid(reader);
+	bool has_xid = TransactionIdIsValid(XLogRecGetXid(reader));
 	uint8 info = XLogRecGetInfo(reader);
+	uint8 op = info & ~XLR_INFO_MASK;
 
-	ev.start = reader->ReadRecPtr;
-	ev.lsn = reader->EndRecPtr;
-	if (rmid == RM_LOGICALMSG_ID)
+	switch (XLogRecGetRmid(reader))
 	{
-		xl_logical_message *m = (xl_logical_message *) XLogRecGetData(reader);
-
-		if (!get_message(reader, &ev.payload))
-			return WIDE_OK;
-		ev.kind = WIDE_REPLAY_RECORD;
-		if (m->transactional)
-			ev.xid = wt_host_full_xid(XLogRecGetXid(reader));
-		return fn(arg, &ev);
+		case RM_LOGICALMSG_ID:
+			if (!get_message(reader, &ev->payload))
+				return false;
+			ev->kind = WIDE_REPLAY_RECORD;
+			has_xid = ((xl_logical_message *) XLogRecGetData(reader))->transactional;
+			break;
+		case RM_XLOG_ID:
+			ev->kind = WIDE_REPLAY_RESTART;
+			return op == XLOG_CHECKPOINT_SHUTDOWN || op == XLOG_END_OF_RECOVERY;
+		case RM_XACT_ID:
+			op = info & XLOG_XACT_OPMASK;
+			if (!has_xid || (op != XLOG_XACT_COMMIT && op != XLOG_XACT_ABORT))
+				return false;
+			ev->kind = op == XLOG_XACT_COMMIT ? WIDE_REPLAY_COMMIT : WIDE_REPLAY_ABORT;
+			if (op == XLOG_XACT_COMMIT)
+				ev->time = ((xl_xact_commit *) XLogRecGetData(reader))->xact_time + WT_EPOCH_DIFF;
+			break;
+		default:
+			return false;
 	}
-	if (rmid == RM_XLOG_ID)
-	{
-		uint8 op = info & ~XLR_INFO_MASK;
-
-		if (op != XLOG_CHECKPOINT_SHUTDOWN && op != XLOG_END_OF_RECOVERY)
-			return WIDE_OK;
-		ev.kind = WIDE_REPLAY_RESTART;
-		return fn(arg, &ev);
-	}
-	if (rmid == RM_XACT_ID)
-	{
-		uint8 op = info & XLOG_XACT_OPMASK;
-
-		if (!TransactionIdIsValid(XLogRecGetXid(reader)))
-			return WIDE_OK;
-		if (op == XLOG_XACT_COMMIT)
-		{
-			ev.kind = WIDE_REPLAY_COMMIT;
-			ev.time = ((xl_xact_commit *) XLogRecGetData(reader))->xact_time + WT_EPOCH_DIFF;
-		}
-		else if (op == XLOG_XACT_ABORT)
-			ev.kind = WIDE_REPLAY_ABORT;
-		else
-			return WIDE_OK;
-		ev.xid = wt_host_full_xid(XLogRecGetXid(reader));
-		return fn(arg, &ev);
-	}
-	return WIDE_OK;
+	if (has_xid)
+		ev->xid = wt_host_full_xid(XLogRecGetXid(reader));
+	return true;
 }
 
 /* Returns: the LSN up to which WAL can be read. */
@@ -265,10 +251,11 @@ read_up_to(XLogReaderState *reader, XLogRecPtr end, wide_replay_fn fn, void *arg
 
 	while (reader->EndRecPtr < end && XLogReadRecord(reader, &err) != NULL)
 	{
+		wide_replay_event ev = {.start = reader->ReadRecPtr, .lsn = reader->EndRecPtr};
 		wide_status st;
 
 		replaying = reader->ReadRecPtr;
-		if ((st = replay_record(reader, fn, arg)) != WIDE_OK)
+		if (record_event(reader, &ev) && (st = fn(arg, &ev)) != WIDE_OK)
 			return st;
 	}
 	if (err != NULL && reader->EndRecPtr < end)
