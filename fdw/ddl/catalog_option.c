@@ -44,15 +44,16 @@ with_option(Oid catalog, Datum options, bool isnull, const char *name, const cha
 }
 
 /*
- * Writes the option into the options column attno of a catalog's row, and closes the catalog.
- * tup: a copy of the row, taken after the catalog was opened, so that it is the newest.
- * relid: the relation that the row describes a part of, or invalid.
+ * Writes the option into the options column attno of the row of a catalog that the syscache
+ * finds by its keys.  relid: the relation that the row describes a part of, or invalid.
  */
 static void
-set_option(Relation catalog, HeapTuple tup, AttrNumber attno, Oid relid, const char *name,
-		   const char *value)
+set_option(Oid catalog_id, int cache, Datum key1, Datum key2, AttrNumber attno, Oid relid,
+		   const char *name, const char *value)
 {
-	Oid catalog_id = RelationGetRelid(catalog);
+	Relation catalog = table_open(catalog_id, RowExclusiveLock);
+	/* after the catalog was opened, so that it is the newest */
+	HeapTuple tup = SearchSysCacheCopy(cache, key1, key2, 0, 0);
 	TupleDesc desc = RelationGetDescr(catalog);
 	Datum *values = palloc0(desc->natts * sizeof(Datum));
 	bool *nulls = palloc0(desc->natts * sizeof(bool));
@@ -76,26 +77,20 @@ set_option(Relation catalog, HeapTuple tup, AttrNumber attno, Oid relid, const c
 void
 wt_catalog_option_set_table(Oid relid, const char *name, const char *value)
 {
-	Relation catalog = table_open(ForeignTableRelationId, RowExclusiveLock);
-
-	set_option(catalog, SearchSysCacheCopy1(FOREIGNTABLEREL, ObjectIdGetDatum(relid)),
+	set_option(ForeignTableRelationId, FOREIGNTABLEREL, ObjectIdGetDatum(relid), 0,
 			   Anum_pg_foreign_table_ftoptions, relid, name, value);
 }
 
 void
 wt_catalog_option_set_wrapper(Oid fdwid, const char *name, const char *value)
 {
-	Relation catalog = table_open(ForeignDataWrapperRelationId, RowExclusiveLock);
-
-	set_option(catalog, SearchSysCacheCopy1(FOREIGNDATAWRAPPEROID, ObjectIdGetDatum(fdwid)),
+	set_option(ForeignDataWrapperRelationId, FOREIGNDATAWRAPPEROID, ObjectIdGetDatum(fdwid), 0,
 			   Anum_pg_foreign_data_wrapper_fdwoptions, InvalidOid, name, value);
 }
 
 void
 wt_catalog_option_set_column(Oid relid, AttrNumber attno, const char *name, const char *value)
 {
-	Relation catalog = table_open(AttributeRelationId, RowExclusiveLock);
-
-	set_option(catalog, SearchSysCacheCopy2(ATTNUM, ObjectIdGetDatum(relid), Int16GetDatum(attno)),
+	set_option(AttributeRelationId, ATTNUM, ObjectIdGetDatum(relid), Int16GetDatum(attno),
 			   Anum_pg_attribute_attfdwoptions, relid, name, value);
 }
