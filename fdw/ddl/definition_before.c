@@ -36,13 +36,23 @@
 #include "fdw/store/error.h"
 #include "fdw/table/definition.h"
 
-/* Returns: a copy of the catalog's row with these key values, as the snapshot sees it, or NULL. */
+/*
+ * Returns: a copy of the catalog's row, as the snapshot sees it, or NULL.  column: the one that
+ * holds relid; attnum: of a row of pg_attribute, else 0.
+ */
 static HeapTuple
-old_row(Relation catalog, Oid index, Snapshot snapshot, ScanKeyData *keys, int nkeys)
+old_row(Relation catalog, Oid index, Snapshot snapshot, AttrNumber column, Oid relid,
+		AttrNumber attnum)
 {
-	SysScanDesc scan = systable_beginscan(catalog, index, true, snapshot, nkeys, keys);
-	HeapTuple tup = systable_getnext(scan);
+	ScanKeyData keys[2];
+	SysScanDesc scan;
+	HeapTuple tup;
 
+	ScanKeyInit(&keys[0], column, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
+	ScanKeyInit(&keys[1], Anum_pg_attribute_attnum, BTEqualStrategyNumber, F_INT2EQ,
+				Int16GetDatum(attnum));
+	scan = systable_beginscan(catalog, index, true, snapshot, attnum == 0 ? 1 : 2, keys);
+	tup = systable_getnext(scan);
 	if (HeapTupleIsValid(tup))
 		tup = heap_copytuple(tup);
 	systable_endscan(scan);
@@ -55,12 +65,9 @@ static bool
 old_table_options(Snapshot snapshot, WtDefinition *def)
 {
 	Relation catalog = table_open(ForeignTableRelationId, AccessShareLock);
-	ScanKeyData key;
-	HeapTuple tup;
+	HeapTuple tup = old_row(catalog, ForeignTableRelidIndexId, snapshot,
+							Anum_pg_foreign_table_ftrelid, def->relid, 0);
 
-	ScanKeyInit(&key, Anum_pg_foreign_table_ftrelid, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(def->relid));
-	tup = old_row(catalog, ForeignTableRelidIndexId, snapshot, &key, 1);
 	if (HeapTupleIsValid(tup))
 	{
 		bool isnull;
@@ -80,22 +87,17 @@ static void
 old_columns(Snapshot snapshot, WtDefinition *def, int natts)
 {
 	Relation catalog = table_open(AttributeRelationId, AccessShareLock);
-	ScanKeyData key[2];
 
 	def->desc = CreateTemplateTupleDesc(natts);
 	def->column_options = palloc0(Max(natts, 1) * sizeof(List *));
 	for (int i = 0; i < natts; i++)
 	{
-		HeapTuple tup;
+		HeapTuple tup = old_row(catalog, AttributeRelidNumIndexId, snapshot,
+								Anum_pg_attribute_attrelid, def->relid, i + 1);
 		bool isnull;
 		Datum d;
 		Form_pg_attribute a = TupleDescAttr(def->desc, i);
 
-		ScanKeyInit(&key[0], Anum_pg_attribute_attrelid, BTEqualStrategyNumber, F_OIDEQ,
-					ObjectIdGetDatum(def->relid));
-		ScanKeyInit(&key[1], Anum_pg_attribute_attnum, BTEqualStrategyNumber, F_INT2EQ,
-					Int16GetDatum(i + 1));
-		tup = old_row(catalog, AttributeRelidNumIndexId, snapshot, key, 2);
 		if (!HeapTupleIsValid(tup))
 			elog(ERROR, "attribute %d of relation %u is missing", i + 1, def->relid);
 		memcpy(a, GETSTRUCT(tup), ATTRIBUTE_FIXED_PART_SIZE);
@@ -114,15 +116,13 @@ read_before(Oid relid, Snapshot snapshot)
 {
 	WtDefinition def = {.relid = relid};
 	Relation catalog;
-	ScanKeyData key;
 	HeapTuple tup;
 	Form_pg_class c;
 
 	if (!old_table_options(snapshot, &def))
 		return NULL;
 	catalog = table_open(RelationRelationId, AccessShareLock);
-	ScanKeyInit(&key, Anum_pg_class_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
-	tup = old_row(catalog, ClassOidIndexId, snapshot, &key, 1);
+	tup = old_row(catalog, ClassOidIndexId, snapshot, Anum_pg_class_oid, relid, 0);
 	table_close(catalog, AccessShareLock);
 	if (!HeapTupleIsValid(tup))
 		return NULL;
