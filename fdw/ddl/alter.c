@@ -23,22 +23,20 @@
 
 #include "fdw/ddl/alter.h"
 
-#include "access/htup_details.h"
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_type.h"
 #include "foreign/foreign.h"
 #include "lib/stringinfo.h"
-#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
-#include "utils/syscache.h"
 
 #include "fdw/ddl/binding.h"
 #include "fdw/ddl/catalog_option.h"
-#include "fdw/store/store.h"
+#include "fdw/store/bytes.h"
 #include "fdw/table/bytes_text.h"
 #include "fdw/table/encoding.h"
 #include "fdw/table/table.h"
+#include "fdw/table/type_kind.h"
 #include "fdw/table/types.h"
 #include "fdw/xact/batch.h"
 #include "fdw/xact/engine_scan.h"
@@ -56,8 +54,8 @@
 static bool
 find_row(wide_table_id table, const char *family, wide_bytes qual)
 {
-	wide_family *have = palloc(sizeof(wide_family) * WT_MAX_FAMILIES);
-	int n = wide_table_families(wt_store_db(), wt_batch(false), table, have, WT_MAX_FAMILIES);
+	int n;
+	wide_family *have = wt_binding_families(wt_batch(false), table, &n);
 	wide_scan_family *fam = palloc0(sizeof(wide_scan_family) * WT_MAX_FAMILIES);
 	wide_range all = {{(const uint8 *) "", 0}, {NULL, 0}};
 	wide_scan_spec spec = {.families = fam, .ranges = &all, .nranges = 1};
@@ -65,7 +63,7 @@ find_row(wide_table_id table, const char *family, wide_bytes qual)
 	wide_row row;
 	bool found = false;
 
-	spec.nfamilies = n = Min(n, WT_MAX_FAMILIES);
+	spec.nfamilies = n;
 	if (n == 0)
 		return false;
 	for (int i = 0; i < n; i++)
@@ -126,22 +124,6 @@ has_any_option(Oid relid, AttrNumber attno, const char *const *names, int n)
 	return false;
 }
 
-/* Returns: the present name, or NULL if the column is dropped. */
-static char *
-column_name(Oid relid, AttrNumber attno)
-{
-	HeapTuple tup = SearchSysCache2(ATTNUM, ObjectIdGetDatum(relid), Int16GetDatum(attno));
-	char *name = NULL;
-
-	if (HeapTupleIsValid(tup))
-	{
-		if (!((Form_pg_attribute) GETSTRUCT(tup))->attisdropped)
-			name = pstrdup(NameStr(((Form_pg_attribute) GETSTRUCT(tup))->attname));
-		ReleaseSysCache(tup);
-	}
-	return name;
-}
-
 /* Returns: option "key" with the columns' new names, palloc'd. */
 static char *
 key_option(WtTable *before, char **names)
@@ -165,10 +147,7 @@ check_dropped(WtTable *before, const WtColumn *c)
 {
 	wide_table wt;
 
-	if (c->role == WT_KEY &&
-		wide_table_by_binding(wt_store_db(), wt_batch(false), MyDatabaseId, before->relid, &wt) ==
-			WIDE_OK &&
-		has_rows(wt.id))
+	if (c->role == WT_KEY && wt_binding_find(before->relid, &wt) == WIDE_OK && has_rows(wt.id))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("cannot drop key column \"%s\" of foreign table \"%s\" while it has rows",
@@ -191,7 +170,7 @@ check_cells_rename(WtTable *before, const WtColumn *c, const char *name)
 }
 
 void
-wt_alter_record_renames(WtTable *before)
+wt_alter_record_renames(WtTable *before, TupleDesc after)
 {
 	static const char *const places[] = {"column", "family", "timestamp_of"};
 	char **names = palloc0(Max(before->natts, 1) * sizeof(char *));
@@ -202,10 +181,15 @@ wt_alter_record_renames(WtTable *before)
 	{
 		WtColumn *c = &before->columns[i];
 
-		names[i] = c->role == WT_DROPPED ? NULL : column_name(before->relid, c->attno);
-		if (c->role != WT_DROPPED && names[i] == NULL)
+		if (c->role == WT_DROPPED)
+			continue;
+		if (TupleDescAttr(after, i)->attisdropped)
+		{
 			check_dropped(before, c);
-		renamed[i] = names[i] != NULL && strcmp(names[i], c->name) != 0;
+			continue;
+		}
+		names[i] = NameStr(TupleDescAttr(after, i)->attname);
+		renamed[i] = strcmp(names[i], c->name) != 0;
 		if (!renamed[i])
 			continue;
 		check_cells_rename(before, c, names[i]);
@@ -253,12 +237,6 @@ wt_alter_record_cells(WtTable *before, WtTable *after)
 
 /* --------------------------------------------------- refusing a change */
 
-static bool
-is_plain_text(Oid typid)
-{
-	return typid == TEXTOID || typid == VARCHAROID;
-}
-
 static const char *
 salt_text(int buckets)
 {
@@ -271,8 +249,7 @@ is_plain_bytes(const WtColumn *c)
 {
 	if (c->enc == WT_ENC_TEXT || c->enc == WT_ENC_BYTES)
 		return true;
-	return (c->enc == WT_ENC_BINARY || c->enc == WT_ENC_ORDERED) &&
-		   (is_plain_text(c->typid) || c->typid == NAMEOID || c->typid == BYTEAOID);
+	return (c->enc == WT_ENC_BINARY || c->enc == WT_ENC_ORDERED) && wt_is_bytes(c->typid);
 }
 
 /* Returns: errdetail for a change of a part that changes the stored bytes; NULL: there is none. */
@@ -282,7 +259,7 @@ part_change(const WtColumn *b, const WtColumn *a)
 	if (b->attno != a->attno)
 		return psprintf("Part %d of the key is column \"%s\" instead of \"%s\".", b->part + 1,
 						a->name, b->name);
-	if (b->typid != a->typid && !(is_plain_text(b->typid) && is_plain_text(a->typid)))
+	if (b->typid != a->typid && !(wt_is_text(b->typid) && wt_is_text(a->typid)))
 		return psprintf("Key column \"%s\" is of type %s instead of %s.", a->name,
 						format_type_be(a->typid), format_type_be(b->typid));
 	if (b->enc != a->enc && !(is_plain_bytes(b) && is_plain_bytes(a)))
@@ -357,8 +334,8 @@ check_not_null(WtTable *before, WtTable *after, wide_table_id table)
 			continue;
 		family = after->families[a->family].name;
 		if (b != NULL && b->role == WT_CELL && b->not_null &&
-			strcmp(before->families[b->family].name, family) == 0 && b->qual_len == a->qual_len &&
-			memcmp(b->qual, a->qual, a->qual_len) == 0)
+			strcmp(before->families[b->family].name, family) == 0 &&
+			wt_bytes_equal(b->qual, b->qual_len, a->qual, a->qual_len))
 			continue;
 		if (find_row(table, family, (wide_bytes) {a->qual, a->qual_len}))
 			ereport(ERROR,
@@ -424,6 +401,13 @@ is_microseconds(Oid typid)
 	return typid == INT8OID || typid == TIMESTAMPTZOID || typid == TIMESTAMPOID;
 }
 
+/* Returns: true if b may show the digest of a, at the end of the key, as its bytes. */
+static bool
+shows_digest(const WtColumn *b, const WtColumn *a)
+{
+	return a->last && !a->desc && wt_encoding_is_digest(a->enc) && b->typid == BYTEAOID;
+}
+
 /* Returns: true if both parts make the same bytes of equal values. */
 static bool
 parts_agree(const WtColumn *a, const WtColumn *b)
@@ -431,18 +415,11 @@ parts_agree(const WtColumn *a, const WtColumn *b)
 	if (a->last != b->last || a->desc != b->desc || a->delimited != b->delimited ||
 		a->delimiter != b->delimiter)
 		return false;
-	if (is_plain_bytes(a) && is_plain_bytes(b))
-		return true;
-	/* a digest at the end of the key may be shown as its bytes */
-	if (a->last && !a->desc && (a->enc == WT_ENC_MD5 || a->enc == WT_ENC_SHA1) &&
-		b->typid == BYTEAOID)
-		return true;
-	if (b->last && !b->desc && (b->enc == WT_ENC_MD5 || b->enc == WT_ENC_SHA1) &&
-		a->typid == BYTEAOID)
+	if ((is_plain_bytes(a) && is_plain_bytes(b)) || shows_digest(a, b) || shows_digest(b, a))
 		return true;
 	if (a->enc != b->enc)
 		return false;
-	if (a->enc == WT_ENC_DECIMAL || (a->enc >= WT_ENC_UNSIGNED1 && a->enc <= WT_ENC_UNSIGNED8))
+	if (a->enc == WT_ENC_DECIMAL || wt_encoding_is_unsigned(a->enc))
 		return true; /* the same bytes for integers of any width */
 	return a->typid == b->typid || (is_microseconds(a->typid) && is_microseconds(b->typid));
 }

@@ -11,11 +11,11 @@
 /*
  * Writes into the options what a renamed column was found by: its cell, its part of the
  * key, the column whose timestamp it shows.  A second call does nothing.
- * Requires: the new definition is not parsed yet.
+ * Requires: the new definition, whose columns are given, is not parsed yet.
  * Errors: 55000 if a key column was dropped while the table has rows, 0A000 if a column
  * of layout "cells" was renamed.
  */
-extern void wt_alter_record_renames(WtTable *before);
+extern void wt_alter_record_renames(WtTable *before, TupleDesc after);
 
 /*
  * Writes into the options the cells of columns that the new definition finds in another

@@ -1,13 +1,16 @@
 /*
  * binding.c
- *		The foreign tables that are bound to a stored table.
+ *		Stored tables of the engine, and the foreign tables that are bound to them.
  */
 #include "postgres.h"
 
 #include "fdw/ddl/binding.h"
 
+#include "miscadmin.h"
+
 #include "fdw/store/store.h"
 #include "fdw/table/table.h"
+#include "fdw/table/types.h"
 #include "fdw/xact/batch.h"
 
 List *
@@ -40,4 +43,25 @@ wt_binding_others(wide_table_id id, Oid relid)
 		if (lfirst_oid(lc) != relid && wt_table_is_ours(lfirst_oid(lc)))
 			others = lappend_oid(others, lfirst_oid(lc));
 	return others;
+}
+
+wide_status
+wt_binding_find(Oid relid, wide_table *wt)
+{
+	return wide_table_by_binding(wt_store_db(), wt_batch(false), MyDatabaseId, relid, wt);
+}
+
+wide_status
+wt_binding_find_name(const char *name, wide_table *wt)
+{
+	return wide_table_by_name(wt_store_db(), wt_batch(false), MyDatabaseId, name, wt);
+}
+
+wide_family *
+wt_binding_families(wide_batch *b, wide_table_id id, int *n)
+{
+	wide_family *f = palloc(sizeof(wide_family) * WT_MAX_FAMILIES);
+
+	*n = Min(wide_table_families(wt_store_db(), b, id, f, WT_MAX_FAMILIES), WT_MAX_FAMILIES);
+	return f;
 }

@@ -111,20 +111,14 @@ is_here(const char *origin)
 	return origin == NULL || strcmp(origin, origin_of_this_database()) == 0;
 }
 
-static bool
-same_cluster(const char *origin)
-{
-	char *prefix = psprintf(UINT64_FORMAT ":", GetSystemIdentifier());
-
-	return strncmp(origin, prefix, strlen(prefix)) == 0;
-}
-
+/* Returns: the database, or InvalidOid if it is one of another cluster. */
 static Oid
 origin_database(const char *origin)
 {
-	const char *colon = strchr(origin, ':');
+	char *prefix = psprintf(UINT64_FORMAT ":", GetSystemIdentifier());
+	size_t n = strlen(prefix);
 
-	return same_cluster(origin) && colon != NULL ? (Oid) strtoul(colon + 1, NULL, 10) : InvalidOid;
+	return strncmp(origin, prefix, n) == 0 ? (Oid) strtoul(origin + n, NULL, 10) : InvalidOid;
 }
 
 /* Returns: the wrapper's foreign tables without a stored table, but for one of them. */
@@ -142,8 +136,7 @@ unbound_tables(Oid fdwid, Oid except)
 		wide_table wt;
 
 		if (form->ftrelid != except && GetForeignServer(form->ftserver)->fdwid == fdwid &&
-			wide_table_by_binding(wt_store_db(), wt_batch(false), MyDatabaseId, form->ftrelid,
-								  &wt) == WIDE_NOTFOUND)
+			wt_binding_find(form->ftrelid, &wt) == WIDE_NOTFOUND)
 			result = lappend_oid(result, form->ftrelid);
 	}
 	systable_endscan(scan);
@@ -180,7 +173,7 @@ wt_database_check_copied(Oid relid)
 
 	if (is_here(origin))
 		return;
-	if (!same_cluster(origin))
+	if (!OidIsValid(origin_database(origin)))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("the rows of foreign table \"%s\" are not in this cluster", rel),
@@ -231,9 +224,8 @@ copy_family(wide_family_id from, wide_family_id to, Snapshot snapshot)
 static void
 copy_table(const wide_table *from, Oid space, List *only, Snapshot snapshot)
 {
-	wide_family *fams = palloc(sizeof(wide_family) * WT_MAX_FAMILIES);
-	int n = Min(wide_table_families(wt_store_db(), NULL, from->id, fams, WT_MAX_FAMILIES),
-				WT_MAX_FAMILIES);
+	int n;
+	wide_family *fams = wt_binding_families(NULL, from->id, &n);
 	wide_table_id id;
 	ListCell *lc;
 
@@ -288,9 +280,7 @@ waiting_for(const wide_table *wt)
 			continue;
 		/* a session that uses the table now gets the error, or waits and finds the rows */
 		LockRelationOid(relid, AccessExclusiveLock);
-		if (wt_table_is_ours(relid) &&
-			wide_table_by_binding(wt_store_db(), wt_batch(false), MyDatabaseId, relid, &have) ==
-				WIDE_NOTFOUND)
+		if (wt_table_is_ours(relid) && wt_binding_find(relid, &have) == WIDE_NOTFOUND)
 			result = lappend_oid(result, relid);
 	}
 	return result;

@@ -11,8 +11,7 @@
 
 #include "fdw/ddl/engine_table.h"
 
-#include "miscadmin.h"
-
+#include "fdw/ddl/binding.h"
 #include "fdw/ddl/database.h"
 #include "fdw/ddl/stored_table.h"
 #include "fdw/store/error.h"
@@ -32,10 +31,10 @@ typedef struct EngineCache
 static EngineCache engine_cache[ENGINE_CACHE]; /* by oid modulo its size */
 
 static void
-fill_engine(WtTable *t, wide_batch *b, const wide_table *wt, WtEngineTable *out)
+fill_engine(WtTable *t, const wide_table *wt, WtEngineTable *out)
 {
-	wide_family *fams = palloc(sizeof(wide_family) * WT_MAX_FAMILIES);
-	int n = wide_table_families(wt_store_db(), b, wt->id, fams, WT_MAX_FAMILIES);
+	int n;
+	wide_family *fams = wt_binding_families(wt_batch(false), wt->id, &n);
 
 	memset(out, 0, sizeof(*out));
 	out->table = wt->id;
@@ -70,7 +69,6 @@ bool
 wt_engine_table(WtTable *t, bool create, WtEngineTable *out)
 {
 	EngineCache *c = &engine_cache[t->relid % ENGINE_CACHE];
-	wide_db *db;
 	wide_table wt;
 	wide_status st;
 	uint64 generation;
@@ -81,32 +79,31 @@ wt_engine_table(WtTable *t, bool create, WtEngineTable *out)
 		wt_database_check_copied(t->relid);
 		return false;
 	}
-	db = wt_store_db();
 	/* before the catalog is read, so that a change meanwhile makes the entry invalid */
-	generation = wide_catalog_generation(db);
+	generation = wide_catalog_generation(wt_store_db());
 	if (!wt_batch_has_ddl() && c->relid == t->relid && c->serial == t->serial &&
 		c->engine.generation == generation)
 	{
 		copy_engine(out, &c->engine, Min(t->nfamilies, WT_MAX_FAMILIES));
 		return true;
 	}
-	st = wide_table_by_binding(db, wt_batch(false), MyDatabaseId, t->relid, &wt);
+	st = wt_binding_find(t->relid, &wt);
 	if (st == WIDE_NOTFOUND)
 	{
 		wt_database_check_copied(t->relid);
 		if (!create)
 			return false;
-		wt_stored_table_sync(t->relid);
-		st = wide_table_by_binding(db, wt_batch(false), MyDatabaseId, t->relid, &wt);
+		wt_stored_table_define(t->relid, false);
+		st = wt_binding_find(t->relid, &wt);
 	}
 	wt_error_check(st, "could not find the table");
-	fill_engine(t, wt_batch(false), &wt, out);
+	fill_engine(t, &wt, out);
 	if (create)
 		for (int i = 0; i < t->nfamilies; i++)
 			if (out->families[i] == 0)
 			{
-				wt_stored_table_sync(t->relid);
-				fill_engine(t, wt_batch(false), &wt, out);
+				wt_stored_table_define(t->relid, false);
+				fill_engine(t, &wt, out);
 				break;
 			}
 	out->generation = generation;
@@ -122,11 +119,7 @@ wt_engine_table(WtTable *t, bool create, WtEngineTable *out)
 wide_family *
 wt_engine_table_families(WtEngineTable *e, int *n)
 {
-	wide_family *f = palloc(sizeof(wide_family) * WT_MAX_FAMILIES);
-
-	*n = wide_table_families(wt_store_db(), wt_batch(false), e->table, f, WT_MAX_FAMILIES);
-	*n = Min(*n, WT_MAX_FAMILIES);
-	return f;
+	return wt_binding_families(wt_batch(false), e->table, n);
 }
 
 wide_family_id
@@ -141,10 +134,8 @@ wt_engine_table_family_by_name(WtTable *t, WtEngineTable *e, const char *name)
 		return e->families[i];
 	f = wt_engine_table_families(e, &n);
 	for (i = 0; i < n && id == 0; i++)
-	{
 		if (strcmp(f[i].name, name) == 0)
 			id = f[i].id;
-	}
 	pfree(f);
 	return id;
 }

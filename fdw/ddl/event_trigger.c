@@ -24,6 +24,7 @@
 #include "utils/lsyscache.h"
 
 #include "engine/wide.h"
+#include "fdw/ddl/binding.h"
 #include "fdw/ddl/stored_table.h"
 #include "fdw/store/error.h"
 #include "fdw/store/store.h"
@@ -41,18 +42,14 @@ query_oids(const char *sql)
 		elog(ERROR, "SPI_connect failed");
 	if (SPI_execute(sql, true, 0) != SPI_OK_SELECT)
 		elog(ERROR, "could not list the objects of the command");
+	MemoryContextSwitchTo(caller);
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{
 		bool isnull;
 		Datum d = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &isnull);
 
 		if (!isnull)
-		{
-			MemoryContext old = MemoryContextSwitchTo(caller);
-
 			result = list_append_unique_oid(result, DatumGetObjectId(d));
-			MemoryContextSwitchTo(old);
-		}
 	}
 	SPI_finish();
 	return result;
@@ -125,7 +122,7 @@ drop_binding(Oid relid)
 {
 	wide_table wt;
 
-	if (wide_table_by_binding(wt_store_db(), wt_batch(false), MyDatabaseId, relid, &wt) != WIDE_OK)
+	if (wt_binding_find(relid, &wt) != WIDE_OK)
 		return;
 	wt_batch_note_ddl();
 	wt_batch_command();

@@ -209,8 +209,8 @@ find_family(wide_family *families, int n, const char *name)
 static void
 sync_families(WtTable *t, wide_table_id id, WtTable *before)
 {
-	wide_family *have = palloc(sizeof(wide_family) * WT_MAX_FAMILIES);
-	int n = wide_table_families(wt_store_db(), wt_batch(true), id, have, WT_MAX_FAMILIES);
+	int n;
+	wide_family *have = wt_binding_families(wt_batch(true), id, &n);
 	int total = n;
 
 	for (int i = 0; i < t->nfamilies; i++)
@@ -350,7 +350,7 @@ drop_orphans(const char *name)
 	uint32 cursor = 0;
 	wide_table wt;
 
-	if (wide_table_by_name(wt_store_db(), wt_batch(true), MyDatabaseId, name, &wt) == WIDE_OK)
+	if (wt_binding_find_name(name, &wt) == WIDE_OK)
 		drop_dead_bindings(wt.id);
 	if (now - last < ORPHANS_EVERY_S * USECS_PER_SEC && now >= last)
 		return;
@@ -426,7 +426,7 @@ rename_outdated(wide_table *wt)
 	}
 	if (name == NULL || strcmp(name, wt->name) == 0)
 		return false;
-	if (wide_table_by_name(wt_store_db(), wt_batch(true), MyDatabaseId, name, &other) == WIDE_OK)
+	if (wt_binding_find_name(name, &other) == WIDE_OK)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_IN_USE),
 				 errmsg("the name of stored table \"%s\" is in use by foreign table \"%s\"",
@@ -442,13 +442,12 @@ rename_outdated(wide_table *wt)
 static void
 bind_table(WtTable *t, wide_table *wt)
 {
-	wide_db *db = wt_store_db();
 	wide_batch *b = wt_batch(true);
 	wide_status st;
 
 	wt_database_note_origin(t->relid);
 	drop_orphans(t->table_name);
-	st = wide_table_by_name(db, b, MyDatabaseId, t->table_name, wt);
+	st = wt_binding_find_name(t->table_name, wt);
 	if (st == WIDE_OK && !t->name_given && rename_outdated(wt))
 		st = WIDE_NOTFOUND;
 	if (st == WIDE_OK)
@@ -476,8 +475,7 @@ follow_name(WtTable *t, wide_table *wt, bool defining)
 {
 	wide_table other;
 
-	if (wt->nbindings == 1 && wide_table_by_name(wt_store_db(), wt_batch(true), MyDatabaseId,
-												 t->table_name, &other) == WIDE_NOTFOUND)
+	if (wt->nbindings == 1 && wt_binding_find_name(t->table_name, &other) == WIDE_NOTFOUND)
 		wt_error_check(wide_batch_rename_table(wt_batch(true), wt->id, t->table_name),
 					   "could not rename the table");
 	else if (defining)
@@ -490,8 +488,7 @@ rename_table(WtTable *t, wide_table *wt)
 {
 	wide_table other;
 
-	if (wt->nbindings > 1 || wide_table_by_name(wt_store_db(), wt_batch(true), MyDatabaseId,
-												t->table_name, &other) == WIDE_OK)
+	if (wt->nbindings > 1 || wt_binding_find_name(t->table_name, &other) == WIDE_OK)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_IN_USE),
 				 errmsg("cannot rename stored table \"%s\" to \"%s\"", wt->name, t->table_name),
@@ -511,16 +508,16 @@ wt_stored_table_define(Oid relid, bool defining)
 	wide_table wt;
 	wide_status st;
 
-	if (before)
-		wt_alter_record_renames(before);
 	rel = relation_open(relid, AccessShareLock);
+	if (before)
+		wt_alter_record_renames(before, CreateTupleDescCopy(RelationGetDescr(rel)));
 	t = wt_table_parse(rel);
 	if (before && wt_alter_record_cells(before, t))
 		t = wt_table_parse(rel);
 
 	wt_batch_note_ddl();
 	wt_batch_command();
-	st = wide_table_by_binding(wt_store_db(), wt_batch(true), MyDatabaseId, relid, &wt);
+	st = wt_binding_find(relid, &wt);
 	if (st == WIDE_NOTFOUND)
 	{
 		if (before != NULL || !defining)
@@ -545,12 +542,6 @@ wt_stored_table_define(Oid relid, bool defining)
 	relation_close(rel, NoLock);
 }
 
-void
-wt_stored_table_sync(Oid relid)
-{
-	wt_stored_table_define(relid, false);
-}
-
 bool
 wt_stored_table_begin_empty(Oid relid)
 {
@@ -558,9 +549,7 @@ wt_stored_table_begin_empty(Oid relid)
 	WtTable *t;
 	wide_table wt;
 
-	if (!wt_database_is_uncopied(relid) ||
-		wide_table_by_binding(wt_store_db(), wt_batch(false), MyDatabaseId, relid, &wt) !=
-			WIDE_NOTFOUND)
+	if (!wt_database_is_uncopied(relid) || wt_binding_find(relid, &wt) != WIDE_NOTFOUND)
 		return false;
 	rel = relation_open(relid, AccessShareLock);
 	t = wt_table_parse(rel);

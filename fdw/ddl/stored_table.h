@@ -15,9 +15,6 @@
  */
 extern void wt_stored_table_define(Oid relid, bool defining);
 
-/* As wt_stored_table_define(), outside of a command that defines the table. */
-extern void wt_stored_table_sync(Oid relid);
-
 /*
  * Gives a foreign table whose rows CREATE DATABASE has not copied an empty stored table.
  * Returns: false if it is no such table.
