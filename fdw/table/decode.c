@@ -401,10 +401,8 @@ wt_decode_soft(const WtColumn *c, const uint8 *data, size_t len, Datum *value)
 			return decode_text(c, data, len, value);
 		case WT_ENC_BINARY:
 		case WT_ENC_ORDERED:
-			return decode_fixed(c, data, len, value);
 		case WT_ENC_COUNTER:
-			*value = Int64GetDatum((int64) get_be(data, 8));
-			return NULL;
+			return decode_fixed(c, data, len, value);
 		case WT_ENC_UNSIGNED1:
 		case WT_ENC_UNSIGNED2:
 		case WT_ENC_UNSIGNED4:

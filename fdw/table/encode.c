@@ -155,14 +155,6 @@ encode_numeric(Datum value, StringInfo out)
 	int start;
 
 	p += 8;
-	if (sign == NUMX_NAN || sign == NUMX_PINF || sign == NUMX_NINF)
-	{
-		appendStringInfoChar(out, sign == NUMX_NAN	  ? NUM_NAN
-								  : sign == NUMX_PINF ? NUM_PLUS_INF
-													  : NUM_MINUS_INF);
-		pfree(b);
-		return;
-	}
 	while (ndigits > 0 && get_be(p, 2) == 0)
 	{
 		p += 2;
@@ -171,11 +163,14 @@ encode_numeric(Datum value, StringInfo out)
 	}
 	while (ndigits > 0 && get_be(p + 2 * (ndigits - 1), 2) == 0)
 		ndigits--;
-	if (ndigits == 0)
-		appendStringInfoChar(out, NUM_ZERO);
-	else
+	appendStringInfoChar(out, sign == NUMX_NAN	  ? NUM_NAN
+							  : sign == NUMX_PINF ? NUM_PLUS_INF
+							  : sign == NUMX_NINF ? NUM_MINUS_INF
+							  : ndigits == 0	  ? NUM_ZERO
+							  : sign == NUMX_NEG  ? NUM_NEGATIVE
+												  : NUM_POSITIVE);
+	if (ndigits > 0)
 	{
-		appendStringInfoChar(out, sign == NUMX_NEG ? NUM_NEGATIVE : NUM_POSITIVE);
 		start = out->len;
 		put_be(out, (uint64) (weight + 32768), 2);
 		for (int i = 0; i < ndigits; i++)
@@ -306,10 +301,8 @@ wt_encode(const WtColumn *c, Datum value, StringInfo out)
 			break;
 		case WT_ENC_BINARY:
 		case WT_ENC_ORDERED:
-			encode_fixed(c, value, out);
-			break;
 		case WT_ENC_COUNTER:
-			put_be(out, (uint64) DatumGetInt64(value), 8);
+			encode_fixed(c, value, out);
 			break;
 		case WT_ENC_UNSIGNED1:
 		case WT_ENC_UNSIGNED2:

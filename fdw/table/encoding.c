@@ -179,16 +179,9 @@ void
 wt_encoding_check(const WtColumn *c, bool key)
 {
 	uint32 set = allowed_encodings(c->typid, key);
+	bool blank_padded = c->typid == BPCHAROID;
 	StringInfoData list;
 
-	if (key && c->typid == BPCHAROID)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("key column \"%s\" must not have type %s",
-						c->name,
-						format_type_be(c->typid)),
-				 errdetail("Trailing blanks count in a row key but not in this type."),
-				 errhint("Use text or varchar.")));
 	if (set & ENC_BIT(c->enc))
 		return;
 	if (set == 0)
@@ -197,14 +190,17 @@ wt_encoding_check(const WtColumn *c, bool key)
 				 errmsg("key column \"%s\" must not have type %s",
 						c->name,
 						format_type_be(c->typid)),
-				 errdetail("The type has no encoding whose bytes compare as its values do."),
-				 errhint("Key columns may be smallint, integer, bigint, numeric, real, double "
-						 "precision, boolean, oid, text, varchar, "
-						 "name, bytea, date, time, timestamp, timestamptz, uuid, inet, cidr or an "
-						 "enum.  "
-						 "Make the key of such a column, filled with the value's text or a number "
-						 "made of it, "
-						 "and keep the value itself in a column that is not part of the key.")));
+				 errdetail(blank_padded
+							   ? "Trailing blanks count in a row key but not in this type."
+							   : "The type has no encoding whose bytes compare as its values do."),
+				 errhint(blank_padded
+							 ? "Use text or varchar."
+							 : "Key columns may be smallint, integer, bigint, numeric, real, "
+							   "double precision, boolean, oid, text, varchar, name, bytea, date, "
+							   "time, timestamp, timestamptz, uuid, inet, cidr or an enum.  Make "
+							   "the key of such a column, filled with the value's text or a number "
+							   "made of it, and keep the value itself in a column that is not part "
+							   "of the key.")));
 	initStringInfo(&list);
 	for (int i = 0; i < ENC_COUNT; i++)
 		if (set & ENC_BIT(i))
