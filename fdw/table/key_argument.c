@@ -94,7 +94,7 @@ check_part_count(WtTable *t, int n, bool full)
 			 t->nkeys > 1 ? errhint("Give the key as ROW(%s).", list.data) : 0));
 }
 
-int
+void
 wt_key_argument_encode_parts(WtTable *t, int nargs, const Datum *args, const Oid *types,
 							 const bool *nulls, bool full, Datum *parts, StringInfo out)
 {
@@ -113,10 +113,9 @@ wt_key_argument_encode_parts(WtTable *t, int nargs, const Datum *args, const Oid
 	wt_rowkey_encode(t, values, nargs, out);
 	if (parts == NULL)
 		pfree(values);
-	return nargs;
 }
 
-int
+void
 wt_key_argument_encode(WtTable *t, Datum arg, Oid argtype, bool full, Datum *parts, StringInfo out)
 {
 	HeapTupleHeader record;
@@ -128,9 +127,10 @@ wt_key_argument_encode(WtTable *t, Datum arg, Oid argtype, bool full, Datum *par
 	int n = 0;
 
 	if (argtype != RECORDOID && !type_is_rowtype(argtype))
-		return wt_key_argument_encode_parts(t, 1, &arg, &argtype, &(bool) {false}, full, parts,
-											out);
-
+	{
+		wt_key_argument_encode_parts(t, 1, &arg, &argtype, &(bool) {false}, full, parts, out);
+		return;
+	}
 	record = DatumGetHeapTupleHeader(arg);
 	desc = lookup_rowtype_tupdesc_copy(HeapTupleHeaderGetTypeId(record),
 									   HeapTupleHeaderGetTypMod(record));
@@ -152,5 +152,5 @@ wt_key_argument_encode(WtTable *t, Datum arg, Oid argtype, bool full, Datum *par
 		nulls[n] = nulls[i];
 		types[n++] = a->atttypid;
 	}
-	return wt_key_argument_encode_parts(t, n, values, types, nulls, full, parts, out);
+	wt_key_argument_encode_parts(t, n, values, types, nulls, full, parts, out);
 }

@@ -14,15 +14,15 @@
  * value is the only part.  Values are converted as INSERT does, unless that loses something.
  * full: all parts are required, else a prefix of them will do.  parts: NULL, or room for nkeys
  * values; gets the values of the key columns.
- * Returns: the number of parts.
  * Errors: SYNTAX_ERROR for a wrong number of parts, NULL_VALUE_NOT_ALLOWED, DATATYPE_MISMATCH;
  * those of wt_rowkey_encode.
  */
-extern int wt_key_argument_encode(WtTable *t, Datum arg, Oid argtype, bool full, Datum *parts,
-								  StringInfo out);
+extern void wt_key_argument_encode(WtTable *t, Datum arg, Oid argtype, bool full, Datum *parts,
+								   StringInfo out);
 
 /* The same for parts that are an argument each. */
-extern int wt_key_argument_encode_parts(WtTable *t, int nargs, const Datum *args, const Oid *types,
-										const bool *nulls, bool full, Datum *parts, StringInfo out);
+extern void wt_key_argument_encode_parts(WtTable *t, int nargs, const Datum *args, const Oid *types,
+										 const bool *nulls, bool full, Datum *parts,
+										 StringInfo out);
 
 #endif /* WT_KEY_ARGUMENT_H */
