@@ -103,12 +103,7 @@ cell_option(WtTable *t, const WtColumn *c)
 
 	initStringInfo(&s);
 	appendStringInfo(&s, "%s:", t->families[c->family].name);
-	for (const char *p = c->name; *p; p++)
-	{
-		if (*p == '\\')
-			appendStringInfoChar(&s, '\\');
-		appendStringInfoChar(&s, *p);
-	}
+	wt_bytes_text_append_escaped(&s, c->name);
 	return s.data;
 }
 

@@ -112,13 +112,19 @@ wt_bytes_text_qualifier_argument(wide_bytes b)
 	if (wt_bytes_equal(read, n, b.data, b.len))
 		return shown;
 	initStringInfo(&s);
-	for (const char *p = shown; *p; p++)
+	wt_bytes_text_append_escaped(&s, shown);
+	return s.data;
+}
+
+void
+wt_bytes_text_append_escaped(StringInfo out, const char *text)
+{
+	for (const char *p = text; *p; p++)
 	{
 		if (*p == '\\')
-			appendStringInfoCharMacro(&s, '\\');
-		appendStringInfoCharMacro(&s, *p);
+			appendStringInfoCharMacro(out, '\\');
+		appendStringInfoCharMacro(out, *p);
 	}
-	return s.data;
 }
 
 static uint8 *

@@ -51,6 +51,9 @@ extern char *wt_bytes_text_qualifier_argument(wide_bytes b);
  */
 extern uint8 *wt_bytes_text_unescape(const char *s, uint32 *len);
 
+/* Appends text of which wt_bytes_text_unescape makes this one: with backslashes doubled. */
+extern void wt_bytes_text_append_escaped(StringInfo out, const char *text);
+
 /* The same for an argument of a function: a backslash before anything else is itself. */
 extern uint8 *wt_bytes_text_unescape_argument(const char *s, uint32 *len);
 
