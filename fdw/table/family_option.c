@@ -61,8 +61,7 @@ add_hint(void *arg)
 static Datum
 input_with_hint(Datum (*input)(FunctionCallInfo), const char *text, const char *hint)
 {
-	ErrorContextCallback context = {
-		.previous = error_context_stack, .callback = add_hint, .arg = unconstify(char *, hint)};
+	ErrorContextCallback context = {error_context_stack, add_hint, unconstify(char *, hint)};
 	Datum result;
 
 	error_context_stack = &context;

@@ -148,16 +148,14 @@ Datum
 wt_type_io_input(const WtColumn *c, const uint8 *data, size_t len)
 {
 	IoEntry *io = io_lookup(c->typid);
-	ErrorContextCallback context;
+	ErrorContextCallback context = {error_context_stack, decode_error_context,
+									unconstify(WtColumn *, c)};
 	Styles save;
 	Datum result = (Datum) 0;
 	char *s = palloc(len + 1);
 
 	memcpy(s, data, len);
 	s[len] = '\0';
-	context.callback = decode_error_context;
-	context.arg = unconstify(WtColumn *, c);
-	context.previous = error_context_stack;
 	error_context_stack = &context;
 	styles_set(&save);
 	PG_TRY();
