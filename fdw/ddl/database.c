@@ -67,15 +67,8 @@ static ProcessUtility_hook_type prev_utility_hook = NULL;
 static Oid
 wrapper_of(Oid relid)
 {
-	HeapTuple tup = SearchSysCache1(FOREIGNTABLEREL, ObjectIdGetDatum(relid));
-	ForeignServer *server = NULL;
+	ForeignServer *server = wt_table_server(relid);
 
-	if (HeapTupleIsValid(tup))
-	{
-		server = GetForeignServerExtended(((Form_pg_foreign_table) GETSTRUCT(tup))->ftserver,
-										  FSV_MISSING_OK);
-		ReleaseSysCache(tup);
-	}
 	if (server == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),

@@ -33,10 +33,22 @@
 #include "fdw/table/definition.h"
 #include "fdw/table/types.h"
 
+ForeignServer *
+wt_table_server(Oid relid)
+{
+	HeapTuple tup = SearchSysCache1(FOREIGNTABLEREL, ObjectIdGetDatum(relid));
+	Oid server;
+
+	if (!HeapTupleIsValid(tup))
+		return NULL;
+	server = ((Form_pg_foreign_table) GETSTRUCT(tup))->ftserver;
+	ReleaseSysCache(tup);
+	return GetForeignServerExtended(server, FSV_MISSING_OK);
+}
+
 bool
 wt_table_is_ours(Oid relid)
 {
-	HeapTuple tup;
 	ForeignServer *server;
 	ForeignDataWrapper *fdw;
 	HeapTuple proc;
@@ -44,13 +56,7 @@ wt_table_is_ours(Oid relid)
 
 	if (get_rel_relkind(relid) != RELKIND_FOREIGN_TABLE)
 		return false;
-	/* the caller may hold no lock: the table and its server may be gone */
-	tup = SearchSysCache1(FOREIGNTABLEREL, ObjectIdGetDatum(relid));
-	if (!HeapTupleIsValid(tup))
-		return false;
-	server = GetForeignServerExtended(((Form_pg_foreign_table) GETSTRUCT(tup))->ftserver,
-									  FSV_MISSING_OK);
-	ReleaseSysCache(tup);
+	server = wt_table_server(relid);
 	fdw = server ? GetForeignDataWrapperExtended(server->fdwid, FDW_MISSING_OK) : NULL;
 	if (fdw == NULL)
 		return false;

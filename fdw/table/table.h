@@ -5,6 +5,7 @@
 #ifndef WT_TABLE_H
 #define WT_TABLE_H
 
+#include "foreign/foreign.h"
 #include "utils/relcache.h"
 
 #include "fdw/table/types.h"
@@ -19,6 +20,9 @@ extern WtTable *wt_table(Oid relid);
 
 /* Parses the definition in the catalogs; palloc'd.  Errors: those of wt_definition_parse. */
 extern WtTable *wt_table_parse(Relation rel);
+
+/* Returns the server of a foreign table, NULL if either is gone: the caller may hold no lock. */
+extern ForeignServer *wt_table_server(Oid relid);
 
 /* Returns true if it is a foreign table of a server of this wrapper.  Needs no lock: a table that
  * is gone is not. */
