@@ -30,33 +30,6 @@ static char *clock_text = NULL;
 static const int64 *as_of_us = NULL;
 static const int64 *clock_us = NULL;
 
-/* text: a timestamp, or a number of microseconds since 1970. */
-static int64
-parse_time(const char *name, const char *text)
-{
-	char *end;
-	int64 us;
-
-	errno = 0;
-	us = strtoll(text, &end, 10);
-	if (errno != 0 || *end != '\0' || end == text)
-	{
-		TimestampTz t = DatumGetTimestampTz(DirectFunctionCall3(timestamptz_in,
-																CStringGetDatum(text),
-																ObjectIdGetDatum(InvalidOid),
-																Int32GetDatum(-1)));
-
-		if (TIMESTAMP_NOT_FINITE(t))
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("%s must be a finite time, not \"%s\"", name, text)));
-		/* the last years of the type exceed int64 */
-		if (pg_add_s64_overflow(t, WT_EPOCH_DIFF, &us))
-			us = PG_INT64_MAX;
-	}
-	return us;
-}
-
 int64
 wt_clock_now(void)
 {
@@ -69,9 +42,11 @@ wt_clock_as_of(void)
 	return as_of_us != NULL ? *as_of_us : PG_INT64_MAX;
 }
 
+/* The text is a timestamp, or a number of microseconds since 1970. */
 static bool
-check_time(const char *name, char **newval, void **extra)
+check_time(char **newval, void **extra, GucSource source)
 {
+	char *end;
 	int64 us;
 
 	if (*newval == NULL || (*newval)[0] == '\0')
@@ -81,7 +56,24 @@ check_time(const char *name, char **newval, void **extra)
 		GUC_check_errdetail("The value is too long for a time.");
 		return false;
 	}
-	us = parse_time(name, *newval);
+	errno = 0;
+	us = strtoll(*newval, &end, 10);
+	if (errno != 0 || *end != '\0')
+	{
+		TimestampTz t = DatumGetTimestampTz(DirectFunctionCall3(timestamptz_in,
+																CStringGetDatum(*newval),
+																ObjectIdGetDatum(InvalidOid),
+																Int32GetDatum(-1)));
+
+		if (TIMESTAMP_NOT_FINITE(t))
+		{
+			GUC_check_errdetail("The time must be finite.");
+			return false;
+		}
+		/* the last years of the type exceed int64 */
+		if (pg_add_s64_overflow(t, WT_EPOCH_DIFF, &us))
+			us = PG_INT64_MAX;
+	}
 	*extra = wt_guc_malloc(sizeof(us));
 	if (*extra == NULL)
 		return false;
@@ -89,22 +81,10 @@ check_time(const char *name, char **newval, void **extra)
 	return true;
 }
 
-static bool
-check_clock(char **newval, void **extra, GucSource source)
-{
-	return check_time("widetable.clock", newval, extra);
-}
-
 static void
 assign_clock(const char *newval, void *extra)
 {
 	clock_us = extra;
-}
-
-static bool
-check_as_of(char **newval, void **extra, GucSource source)
-{
-	return check_time("widetable.as_of", newval, extra);
 }
 
 static void
@@ -119,10 +99,10 @@ wt_clock_define(void)
 	DefineCustomStringVariable("widetable.as_of",
 							   "Reads show the newest versions at or before this time.",
 							   "A timestamp or microseconds since 1970; empty: now.", &as_of_text,
-							   "", PGC_USERSET, 0, check_as_of, assign_as_of, NULL);
+							   "", PGC_USERSET, 0, check_time, assign_as_of, NULL);
 	DefineCustomStringVariable("widetable.clock", "A fixed time for timestamps and TTL, for tests.",
 							   "A timestamp or microseconds since 1970; empty: the real clock.",
-							   &clock_text, "", PGC_SUSET, 0, check_clock, assign_clock, NULL);
+							   &clock_text, "", PGC_SUSET, 0, check_time, assign_clock, NULL);
 }
 
 bool
