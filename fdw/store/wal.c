@@ -514,17 +514,14 @@ wal_release(void *ctx, uint64_t lsn)
 wide_log
 wt_wal_log(wide_db **db)
 {
-	wide_log log = {0};
-
 	if (message == NULL)
 		message = MemoryContextAlloc(TopMemoryContext, WIDE_LOG_RECORD_MAX);
-	log.ctx = db;
-	log.append = wal_append;
-	log.sync = wal_sync;
-	log.end = wal_end;
-	log.replay = wal_replay;
-	log.release = wal_release;
-	log.identity = wal_identity;
-	log.contains = wal_contains;
-	return log;
+	return (wide_log) {.ctx = db,
+					   .append = wal_append,
+					   .sync = wal_sync,
+					   .end = wal_end,
+					   .replay = wal_replay,
+					   .release = wal_release,
+					   .identity = wal_identity,
+					   .contains = wal_contains};
 }
