@@ -55,18 +55,15 @@ set_option(Oid catalog_id, int cache, Datum key1, Datum key2, AttrNumber attno, 
 	/* after the catalog was opened, so that it is the newest */
 	HeapTuple tup = SearchSysCacheCopy(cache, key1, key2, 0, 0);
 	TupleDesc desc = RelationGetDescr(catalog);
-	Datum *values = palloc0(desc->natts * sizeof(Datum));
-	bool *nulls = palloc0(desc->natts * sizeof(bool));
-	bool *replace = palloc0(desc->natts * sizeof(bool));
+	int column = attno;
 	Datum options;
 	bool isnull;
 
 	if (!HeapTupleIsValid(tup))
 		elog(ERROR, "object with options not found in catalog %u", catalog_id);
 	options = heap_getattr(tup, attno, desc, &isnull);
-	values[attno - 1] = with_option(catalog_id, options, isnull, name, value);
-	replace[attno - 1] = true;
-	tup = heap_modify_tuple(tup, desc, values, nulls, replace);
+	options = with_option(catalog_id, options, isnull, name, value);
+	tup = heap_modify_tuple_by_cols(tup, desc, 1, &column, &options, &(bool) {false});
 	CatalogTupleUpdate(catalog, &tup->t_self, tup);
 	table_close(catalog, RowExclusiveLock);
 	if (OidIsValid(relid))

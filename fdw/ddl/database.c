@@ -222,8 +222,7 @@ copy_table(const wide_table *from, Oid space, List *only, Snapshot snapshot)
 	wide_table_id id;
 	ListCell *lc;
 
-	wt_batch_note_ddl();
-	wt_batch_command();
+	wt_batch_command_ddl();
 	wt_error_check(wide_batch_create_table(wt_batch(true), space, from->name, &id),
 				   "could not copy a wide table");
 	foreach(lc, wt_binding_tables(NULL, from->id))

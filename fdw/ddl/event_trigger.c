@@ -124,8 +124,7 @@ drop_binding(Oid relid)
 
 	if (wt_binding_find(relid, &wt) != WIDE_OK)
 		return;
-	wt_batch_note_ddl();
-	wt_batch_command();
+	wt_batch_command_ddl();
 	wt_error_check(wide_batch_unbind(wt_batch(true), wt.id, relid), "could not drop the table");
 }
 

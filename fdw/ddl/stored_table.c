@@ -515,8 +515,7 @@ wt_stored_table_define(Oid relid, bool defining)
 	if (before && wt_alter_record_cells(before, t))
 		t = wt_table_parse(rel);
 
-	wt_batch_note_ddl();
-	wt_batch_command();
+	wt_batch_command_ddl();
 	st = wt_binding_find(relid, &wt);
 	if (st == WIDE_NOTFOUND)
 	{
@@ -553,8 +552,7 @@ wt_stored_table_begin_empty(Oid relid)
 		return false;
 	rel = relation_open(relid, AccessShareLock);
 	t = wt_table_parse(rel);
-	wt_batch_note_ddl();
-	wt_batch_command();
+	wt_batch_command_ddl();
 	bind_table(t, &wt);
 	sync_families(t, wt.id, NULL);
 	relation_close(rel, NoLock);

@@ -41,8 +41,7 @@ wt_truncate_tables(List *rels, DropBehavior behavior, bool restart_seqs)
 
 		if (wt_stored_table_begin_empty(t->relid) || !wt_engine_table(t, false, &e))
 			continue; /* nothing has been stored */
-		wt_batch_note_ddl();
-		wt_batch_command();
+		wt_batch_command_ddl();
 		wt_error_check(wide_batch_truncate_table(wt_batch(true), e.table), "could not truncate");
 	}
 }

@@ -64,14 +64,15 @@ wt_batch(bool create)
 }
 
 void
-wt_batch_note_ddl(void)
+wt_batch_command(void)
 {
-	ddl = true;
+	wt_batch_command_by(NULL);
 }
 
 void
-wt_batch_command(void)
+wt_batch_command_ddl(void)
 {
+	ddl = true;
 	wt_batch_command_by(NULL);
 }
 
@@ -110,9 +111,9 @@ wt_batch_command_by(const WtWriter *writer)
 	}
 }
 
-/* Returns: index of the first of commands[] that a snapshot with this curcid does not see. */
+/* Returns: index of the first of commands[] whose mark, or else command id, is at least this. */
 static int
-first_unseen(CommandId curcid)
+first_from(bool by_mark, uint64 least)
 {
 	int lo = 0, hi = ncommands;
 
@@ -120,12 +121,19 @@ first_unseen(CommandId curcid)
 	{
 		int mid = (lo + hi) / 2;
 
-		if (commands[mid].cid < curcid)
+		if ((by_mark ? commands[mid].mark : commands[mid].cid) < least)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
 	return lo;
+}
+
+/* Returns: index of the first of commands[] that a snapshot with this curcid does not see. */
+static int
+first_unseen(CommandId curcid)
+{
+	return first_from(false, curcid);
 }
 
 uint64_t
@@ -181,22 +189,12 @@ static bool
 note_change(void *arg, uint64_t position)
 {
 	ChangeSearch *r = arg;
-	int lo = r->w->first, hi = ncommands - 1;
+	const CommandMark *c = &commands[first_from(true, position + 1) - 1];
 
-	while (lo < hi)
-	{
-		int mid = (lo + hi + 1) / 2;
-
-		if (commands[mid].mark <= position)
-			lo = mid;
-		else
-			hi = mid - 1;
-	}
-	if (commands[lo].writer == r->w)
+	if (c->writer == r->w)
 		return true;
-	r->found = commands[lo].writer != NULL && commands[lo].writer_command == r->w->command
-				   ? CHANGED_BY_COMMAND
-				   : CHANGED_BY_TRIGGERED;
+	r->found = c->writer != NULL && c->writer_command == r->w->command ? CHANGED_BY_COMMAND
+																	   : CHANGED_BY_TRIGGERED;
 	return r->found != CHANGED_BY_TRIGGERED;
 }
 

@@ -69,8 +69,9 @@ extern bool wt_batch_leave_out(WtWriter *w, CmdType op, const wide_family_id *fa
 
 /* ----------------------------------------------------------- transaction */
 
-/* The batch is going to change the catalog: what wt_engine_table() finds is not cached. */
-extern void wt_batch_note_ddl(void);
+/* As wt_batch_command(), for operations that change the engine's catalog: what
+ * wt_engine_table() finds is not cached from here on. */
+extern void wt_batch_command_ddl(void);
 extern bool wt_batch_has_ddl(void);
 
 /* End of the transaction: frees the batch. */
