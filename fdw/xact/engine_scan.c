@@ -133,50 +133,48 @@ open_engine_scan(WtEngineScan *s, const wide_range *ranges, int nranges)
 	}
 }
 
-/* Returns: an open scan with a snapshot, of the current resource owner, without a scan of the
- * engine. */
-static WtEngineScan *
-new_scan(Snapshot snapshot)
+/* Gives the scan a snapshot.  From here on the current resource owner closes it, also after an
+ * error. */
+static void
+begin_scan(WtEngineScan *s, Snapshot snapshot)
 {
-	MemoryContext cxt = AllocSetContextCreate(TopMemoryContext, "widetable scan",
-											  ALLOCSET_SMALL_SIZES);
-	WtEngineScan *s = MemoryContextAllocZero(cxt, sizeof(WtEngineScan));
-
-	s->cxt = cxt;
-	s->head.newest = snapshot == NULL;
+	s->snap = wt_snapshot_for(snapshot);
 	s->pg = snapshot;
 	s->as_of = wt_clock_as_of();
 	s->owner = CurrentResourceOwner;
-	PG_TRY();
-	{
-		s->snap = wt_snapshot_for(snapshot);
-	}
-	PG_CATCH();
-	{
-		MemoryContextDelete(cxt);
-		PG_RE_THROW();
-	}
-	PG_END_TRY();
 	dlist_push_head(&scans, &s->node);
+}
+
+/* Returns: an open scan with a snapshot, without a scan of the engine. */
+static WtEngineScan *
+new_scan(Snapshot snapshot)
+{
+	MemoryContext cxt;
+	WtEngineScan *s;
+
+	(void) wt_store_db();
+	/* until it is open, an error frees it with the caller's context */
+	cxt = AllocSetContextCreate(CurrentMemoryContext, "widetable scan", ALLOCSET_SMALL_SIZES);
+	s = MemoryContextAllocZero(cxt, sizeof(WtEngineScan));
+	s->cxt = cxt;
+	s->head.newest = snapshot == NULL;
+	begin_scan(s, snapshot);
+	MemoryContextSetParent(cxt, TopMemoryContext);
 	return s;
 }
 
 WtEngineScan *
 wt_engine_scan_hold_snapshot(Snapshot snapshot)
 {
-	(void) wt_store_db();
 	return new_scan(snapshot);
 }
 
 WtEngineScan *
 wt_engine_scan_open(Snapshot snapshot, wide_scan_spec *spec)
 {
-	MemoryContext old;
-	WtEngineScan *s;
+	WtEngineScan *s = new_scan(snapshot);
+	MemoryContext old = MemoryContextSwitchTo(s->cxt);
 
-	(void) wt_store_db();
-	s = new_scan(snapshot);
-	old = MemoryContextSwitchTo(s->cxt);
 	copy_spec(&s->spec, spec);
 	MemoryContextSwitchTo(old);
 	s->mark_given = snapshot == NULL && spec->own_mark != 0;
@@ -230,13 +228,8 @@ wt_engine_scan_keep(WtEngineScan *s)
 void
 wt_engine_scan_reuse(WtEngineScan *s, Snapshot snapshot)
 {
-	s->snap = wt_snapshot_for(snapshot);
-	/* from here on the statement's resource owner closes it, also after an error */
-	s->pg = snapshot;
-	s->as_of = wt_clock_as_of();
-	s->owner = CurrentResourceOwner;
+	begin_scan(s, snapshot);
 	s->spec.own_mark = wt_batch_own_mark(snapshot);
-	dlist_push_head(&scans, &s->node);
 }
 
 void
@@ -325,16 +318,6 @@ wt_engine_scan_is_newest(WtEngineScan *s)
 
 /* ---------------------------------------------------------------- resting */
 
-static wide_bytes
-copy_bytes(wide_bytes b)
-{
-	uint8 *data = palloc(Max(1, b.len));
-
-	if (b.len > 0)
-		memcpy(data, b.data, b.len);
-	return (wide_bytes) {data, b.len};
-}
-
 void
 wt_engine_scan_hold_row(WtEngineScan *s, wide_row *row)
 {
@@ -354,12 +337,12 @@ rest_scan(WtEngineScan *s)
 		wide_row *row = s->held;
 		wide_cell *cells = palloc(sizeof(wide_cell) * Max(1, row->ncells));
 
-		row->key = copy_bytes(row->key);
+		row->key = *copy_list(&row->key, 1);
 		for (int i = 0; i < row->ncells; i++)
 		{
 			cells[i] = row->cells[i];
-			cells[i].qualifier = copy_bytes(cells[i].qualifier);
-			cells[i].value = copy_bytes(cells[i].value);
+			cells[i].qualifier = *copy_list(&cells[i].qualifier, 1);
+			cells[i].value = *copy_list(&cells[i].value, 1);
 		}
 		row->cells = cells;
 		MemoryContextSwitchTo(old);

@@ -361,14 +361,9 @@ void
 wt_snapshot_end(void)
 {
 	if (transaction_snapshot != NULL)
-	{
-		WtSnapshot *e = transaction_snapshot;
-
-		transaction_snapshot = NULL;
-		wt_snapshot_unref(e);
-	}
+		wt_snapshot_unref(transaction_snapshot);
 	if (leader_snapshot != NULL)
 		wt_snapshot_unref(leader_snapshot);
-	leader_snapshot = NULL;
+	transaction_snapshot = leader_snapshot = NULL;
 	newest_read = caught_up = 0;
 }
