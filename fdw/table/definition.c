@@ -128,7 +128,10 @@ check_key_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 						c->name,
 						wt_encoding_name(c->enc)),
 				 errhint("Declare the column as bytea: it shows the digest.")));
-	if (!digest)
+	if (digest)
+		wt_option_split_cell("column", spec->value[WT_OPTION_COLUMN], &spec->family_name, &c->qual,
+							 &c->qual_len);
+	else
 		refuse_option(c, spec, WT_OPTION_COLUMN,
 					  "The column is part of the key, and its encoding is not md5 or sha1.");
 	if (digest || !wt_is_string(c->typid))
@@ -475,15 +478,9 @@ wt_definition_parse(const WtDefinition *def)
 	{
 		WtColumn *c = &t->columns[i];
 
-		if (c->role == WT_DROPPED)
+		if (c->role == WT_DROPPED || c->role == WT_KEY)
 			continue;
-		if (c->role == WT_KEY)
-		{
-			if (specs[i].value[WT_OPTION_COLUMN])
-				wt_option_split_cell("column", specs[i].value[WT_OPTION_COLUMN],
-									 &specs[i].family_name, &c->qual, &c->qual_len);
-		}
-		else if (t->cells_layout)
+		if (t->cells_layout)
 			resolve_cells_column(t, c, &specs[i]);
 		else
 			resolve_value_column(t, c, &specs[i]);

@@ -127,8 +127,7 @@ wt_option_split_cell(const char *option, const char *value, char **family, uint8
 	*qual = wt_bytes_text_unescape(colon + 1, qual_len);
 }
 
-#define KEY_HINT \
-	"Write column names in order, separated by commas, each may be followed by \"desc\"."
+#define BLANKS " \t\n\r\f"
 
 List *
 wt_option_parse_key(const char *value)
@@ -139,10 +138,10 @@ wt_option_parse_key(const char *value)
 	for (;;)
 	{
 		WtKeyItem *item = palloc0(sizeof(WtKeyItem));
-		const char *start;
+		bool ok = true;
+		size_t n;
 
-		while (scanner_isspace(*p))
-			p++;
+		p += strspn(p, BLANKS);
 		if (*p == '"')
 		{
 			StringInfoData s;
@@ -154,38 +153,29 @@ wt_option_parse_key(const char *value)
 					p++;
 				appendStringInfoChar(&s, *p);
 			}
-			if (*p++ != '"')
-				wt_option_bad_value("key", value, KEY_HINT);
+			ok = *p == '"';
+			p += ok;
 			item->name = item->raw = s.data;
 		}
 		else
 		{
-			for (start = p; *p && *p != ',' && *p != '"' && !scanner_isspace(*p);)
-				p++;
-			item->raw = pnstrdup(start, p - start);
-			item->name = downcase_truncate_identifier(item->raw, p - start, false);
+			n = strcspn(p, ",\"" BLANKS);
+			item->raw = pnstrdup(p, n);
+			item->name = downcase_truncate_identifier(item->raw, (int) n, false);
+			p += n;
 		}
-		if (item->name[0] == '\0')
-			wt_option_bad_value("key", value, KEY_HINT);
-		while (scanner_isspace(*p))
-			p++;
-		for (start = p; *p && *p != ',' && !scanner_isspace(*p);)
-			p++;
-		if (p > start)
-		{
-			char *word = pnstrdup(start, p - start);
-
-			if (pg_strcasecmp(word, "desc") == 0)
-				item->desc = true;
-			else if (pg_strcasecmp(word, "asc") != 0)
-				wt_option_bad_value("key", value, KEY_HINT);
-		}
-		while (scanner_isspace(*p))
-			p++;
+		p += strspn(p, BLANKS);
+		n = strcspn(p, "," BLANKS);
+		item->desc = n == 4 && pg_strncasecmp(p, "desc", n) == 0;
+		ok &= n == 0 || item->desc || (n == 3 && pg_strncasecmp(p, "asc", n) == 0);
+		p += n;
+		p += strspn(p, BLANKS);
+		if (!ok || item->name[0] == '\0' || (*p != '\0' && *p != ','))
+			wt_option_bad_value("key", value,
+								"Write column names in order, separated by commas, each may be "
+								"followed by \"desc\".");
 		items = lappend(items, item);
-		if (*p == '\0')
+		if (*p++ == '\0')
 			return items;
-		if (*p++ != ',')
-			wt_option_bad_value("key", value, KEY_HINT);
 	}
 }
