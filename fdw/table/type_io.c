@@ -30,8 +30,6 @@ typedef struct IoEntry
 {
 	Oid typid; /* hash key */
 	bool stale;
-	Oid in_oid;
-	Oid out_oid;
 	Oid ioparam; /* of the input function */
 	FmgrInfo in;
 	FmgrInfo out;
@@ -73,14 +71,12 @@ io_lookup(Oid typid)
 	getTypeInputInfo(typid, &in_oid, &ioparam);
 	getTypeOutputInfo(typid, &out_oid, &varlena);
 	e = hash_search(io_cache, &typid, HASH_ENTER, &found);
-	if (!found || e->in_oid != in_oid || e->out_oid != out_oid)
+	e->stale = true; /* an error leaves the entry marked */
+	if (!found || e->in.fn_oid != in_oid || e->out.fn_oid != out_oid)
 	{
-		e->stale = true; /* an error leaves the entry marked */
-		e->in_oid = e->out_oid = InvalidOid;
+		e->in.fn_oid = e->out.fn_oid = InvalidOid;
 		fmgr_info_cxt(in_oid, &e->in, CacheMemoryContext);
 		fmgr_info_cxt(out_oid, &e->out, CacheMemoryContext);
-		e->in_oid = in_oid;
-		e->out_oid = out_oid;
 	}
 	e->ioparam = ioparam;
 	e->stale = false;
