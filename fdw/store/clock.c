@@ -24,8 +24,6 @@
 static char *as_of_text = NULL;
 static char *clock_text = NULL;
 
-#define MAX_TIME_TEXT 64 /* bytes, with the terminating zero */
-
 /* microseconds since 1970; NULL: not set */
 static const int64 *as_of_us = NULL;
 static const int64 *clock_us = NULL;
@@ -51,11 +49,6 @@ check_time(char **newval, void **extra, GucSource source)
 
 	if (*newval == NULL || (*newval)[0] == '\0')
 		return true;
-	if (strlen(*newval) >= MAX_TIME_TEXT)
-	{
-		GUC_check_errdetail("The value is too long for a time.");
-		return false;
-	}
 	errno = 0;
 	us = strtoll(*newval, &end, 10);
 	if (errno != 0 || *end != '\0')
