@@ -144,14 +144,17 @@ forget_at_exit(int code, Datum arg)
 	SpinLockRelease(&a->mutex);
 }
 
-/* Enters this process in the anchor.  Returns: false if another one of the kind runs. */
-static bool
-announce(const WtBackgroundProcessKind *kind)
+void
+wt_background_process_start(const WtBackgroundProcessKind *kind, pqsigfunc on_sigterm)
 {
 	WtAnchor *a = wt_anchor();
 	WtBackgroundProcess *p = process_of(kind);
 	bool first;
 
+	pqsignal(SIGTERM, on_sigterm);
+	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	BackgroundWorkerUnblockSignals();
+	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
 	SpinLockAcquire(&a->mutex);
 	first = p->pid == 0;
 	if (first)
@@ -161,21 +164,10 @@ announce(const WtBackgroundProcessKind *kind)
 		p->refused = false;
 	}
 	SpinLockRelease(&a->mutex);
-	if (first)
-		before_shmem_exit(forget_at_exit, PointerGetDatum(p));
-	is_worker = first && kind == &wt_background_process_worker;
-	return first;
-}
-
-void
-wt_background_process_start(const WtBackgroundProcessKind *kind, pqsigfunc on_sigterm)
-{
-	pqsignal(SIGTERM, on_sigterm);
-	pqsignal(SIGHUP, SignalHandlerForConfigReload);
-	BackgroundWorkerUnblockSignals();
-	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
-	if (!announce(kind))
+	if (!first)
 		proc_exit(0);
+	before_shmem_exit(forget_at_exit, PointerGetDatum(p));
+	is_worker = kind == &wt_background_process_worker;
 }
 
 void

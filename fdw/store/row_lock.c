@@ -23,12 +23,6 @@
 
 static bool owner_set = false; /* the process slot has this transaction's id */
 
-static uint64
-pack_vxid(uint32 backend, LocalTransactionId lxid)
-{
-	return ((uint64) backend << 32) | lxid;
-}
-
 /*
  * Waits for the end of a transaction; pg_stat_widetable_locks shows the row meanwhile.
  * Returns: false if the transaction has ended already.
@@ -59,7 +53,7 @@ wt_row_lock(wide_table_id table, wide_bytes key, bool nowait)
 
 	if (!owner_set)
 	{
-		wide_set_owner(db, pack_vxid(wt_my_backend_id, wt_my_lxid));
+		wide_set_owner(db, (uint64) wt_my_backend_id << 32 | wt_my_lxid);
 		owner_set = true;
 	}
 	for (;;)
@@ -86,21 +80,14 @@ wt_row_lock(wide_table_id table, wide_bytes key, bool nowait)
 	}
 }
 
-/* left: LSN of the batch that the locks leave unpublished, or 0. */
-static void
-release(uint64_t left)
+void
+wt_row_lock_reset(uint64_t left)
 {
 	wide_db *db = wt_store_db_if_open();
 
 	if (db != NULL && owner_set)
 		wide_row_unlock(db, left);
 	owner_set = false;
-}
-
-void
-wt_row_lock_reset(void)
-{
-	release(0);
 }
 
 uint64_t
@@ -114,7 +101,7 @@ wt_row_lock_newest_batch(void)
 void
 wt_row_lock_release_early(uint64_t lsn)
 {
-	release(lsn);
+	wt_row_lock_reset(lsn);
 	/* wakes the sessions that wait for this transaction; LockReleaseAll would, but after the
 	 * flush */
 	VirtualXactLockTableCleanup();

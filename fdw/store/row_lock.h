@@ -15,8 +15,9 @@
  */
 extern bool wt_row_lock(wide_table_id table, wide_bytes key, bool nowait);
 
-/* End of the transaction: releases what it holds. */
-extern void wt_row_lock_reset(void);
+/* Releases what the transaction holds.  left: LSN of the batch that the locks leave unpublished, or
+ * 0. */
+extern void wt_row_lock_reset(uint64_t left);
 
 /*
  * Releases the transaction's row locks before its batch, which ends at lsn, is

@@ -88,15 +88,9 @@ stops_at(const char *name)
 {
 	size_t n = strlen(name);
 
-	for (const char *p = setting; *p != '\0';)
-	{
-		size_t len = strcspn(p, ", ");
-
-		if (len == n && memcmp(p, name, n) == 0)
+	for (const char *p = strstr(setting, name); p != NULL; p = strstr(p + 1, name))
+		if ((p == setting || strchr(", ", p[-1])) && strchr(", ", p[n]))
 			return true;
-		p += len;
-		p += strspn(p, ", ");
-	}
 	return false;
 }
 

@@ -171,7 +171,7 @@ end_of_transaction(void)
 	wt_snapshot_end();
 	wt_batch_end();
 	prepared = false;
-	wt_row_lock_reset();
+	wt_row_lock_reset(0);
 }
 
 static void
