@@ -45,24 +45,9 @@ fill_engine(WtTable *t, const wide_table *wt, WtEngineTable *out)
 
 		out->all[i] = fams[i].id;
 		if (f >= 0 && f < WT_MAX_FAMILIES)
-		{
 			out->families[f] = fams[i].id;
-			out->versions[f] = fams[i].opt.versions;
-		}
 	}
 	pfree(fams);
-}
-
-/* Copies only the used parts of the arrays, because each statement does this. */
-static void
-copy_engine(WtEngineTable *to, const WtEngineTable *from, int nfamilies)
-{
-	to->table = from->table;
-	to->generation = from->generation;
-	to->nall = from->nall;
-	memcpy(to->families, from->families, sizeof(from->families[0]) * nfamilies);
-	memcpy(to->versions, from->versions, sizeof(from->versions[0]) * nfamilies);
-	memcpy(to->all, from->all, sizeof(from->all[0]) * from->nall);
 }
 
 bool
@@ -84,7 +69,7 @@ wt_engine_table(WtTable *t, bool create, WtEngineTable *out)
 	if (!wt_batch_has_ddl() && c->relid == t->relid && c->serial == t->serial &&
 		c->engine.generation == generation)
 	{
-		copy_engine(out, &c->engine, Min(t->nfamilies, WT_MAX_FAMILIES));
+		*out = c->engine;
 		return true;
 	}
 	st = wt_binding_find(t->relid, &wt);

@@ -15,7 +15,6 @@ typedef struct WtEngineTable
 
 	/* by the family's index in the WtTable */
 	wide_family_id families[WT_MAX_FAMILIES]; /* 0: does not exist yet */
-	int versions[WT_MAX_FAMILIES];			  /* option versions */
 
 	/* all families, also those that the WtTable does not mention: a row exists by any of them */
 	int nall;
