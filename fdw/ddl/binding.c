@@ -65,3 +65,17 @@ wt_binding_families(wide_batch *b, wide_table_id id, int *n)
 	*n = Min(wide_table_families(wt_store_db(), b, id, f, WT_MAX_FAMILIES), WT_MAX_FAMILIES);
 	return f;
 }
+
+List *
+wt_binding_stored_tables(Oid database)
+{
+	uint32 cursor = 0;
+	wide_table wt;
+	List *result = NIL;
+
+	while (wide_table_next(wt_store_db(), &cursor, &wt) == WIDE_OK)
+		if (wt.space == database &&
+			wide_table_by_id(wt_store_db(), wt_batch(false), wt.id, &wt) == WIDE_OK)
+			result = lappend(result, memcpy(palloc(sizeof(wt)), &wt, sizeof(wt)));
+	return result;
+}

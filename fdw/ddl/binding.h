@@ -26,6 +26,10 @@ extern List *wt_binding_others(wide_table_id id, Oid relid);
 extern wide_status wt_binding_find(Oid relid, wide_table *wt);
 extern wide_status wt_binding_find_name(const char *name, wide_table *wt);
 
+/* Returns: a List of wide_table, the stored tables of a database that this transaction has not
+ * dropped. */
+extern List *wt_binding_stored_tables(Oid database);
+
 /* Returns: all *n families of the stored table, as the batch sees them, palloc'd; NULL: as
  * committed. */
 extern wide_family *wt_binding_families(wide_batch *b, wide_table_id id, int *n);

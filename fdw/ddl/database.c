@@ -241,20 +241,6 @@ copy_table(const wide_table *from, Oid space, List *only, Snapshot snapshot)
 	pfree(fams);
 }
 
-/* Returns: the stored tables of a database, a List of wide_table. */
-static List *
-tables_of(Oid space)
-{
-	uint32 cursor = 0;
-	wide_table wt;
-	List *result = NIL;
-
-	while (wide_table_next(wt_store_db(), &cursor, &wt) == WIDE_OK)
-		if (wt.space == space && wide_table_by_id(wt_store_db(), NULL, wt.id, &wt) == WIDE_OK)
-			result = lappend(result, memcpy(palloc(sizeof(wt)), &wt, sizeof(wt)));
-	return result;
-}
-
 /* Returns: oids of the foreign tables of this database that lack the rows of the stored table,
  * which is another database's. */
 static List *
@@ -297,7 +283,7 @@ wt_sql_copy_tables(PG_FUNCTION_ARGS)
 				 errmsg("must be superuser for copy_tables()")));
 	if (source == MyDatabaseId || !wt_store_exists())
 		PG_RETURN_INT32(0);
-	foreach(lc, tables_of(source))
+	foreach(lc, wt_binding_stored_tables(source))
 	{
 		wide_table *wt = lfirst(lc);
 		List *waiting = waiting_for(wt);
@@ -385,7 +371,7 @@ after_create_database(const CreatedbStmt *stmt)
 				 errdetail("%s", why)));
 		return;
 	}
-	tables = tables_of(get_database_oid(template_of(stmt), false));
+	tables = wt_binding_stored_tables(get_database_oid(template_of(stmt), false));
 	if (tables == NIL)
 		return;
 	CommandCounterIncrement();

@@ -371,7 +371,7 @@ void
 wt_stored_table_drop_lost(bool report)
 {
 	List *spaces = NIL;
-	ListCell *lc;
+	ListCell *lc, *lc2;
 	uint32 cursor = 0;
 	wide_table wt;
 
@@ -384,22 +384,18 @@ wt_stored_table_drop_lost(bool report)
 	InvalidateCatalogSnapshot();
 	foreach(lc, spaces)
 	{
-		Oid space = lfirst_oid(lc);
-
-		if (SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(space)))
+		if (SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(lfirst_oid(lc))))
 			continue;
-		cursor = 0;
-		while (wide_table_next(wt_store_db(), &cursor, &wt) == WIDE_OK)
+		foreach(lc2, wt_binding_stored_tables(lfirst_oid(lc)))
 		{
-			/* this transaction may have dropped it already */
-			if (wt.space != space ||
-				wide_table_by_id(wt_store_db(), wt_batch(false), wt.id, &wt) != WIDE_OK)
-				continue;
+			wide_table *lost = lfirst(lc2);
+
 			if (report)
 				ereport(LOG,
 						(errmsg("widetable: removing table \"%s\" of a dropped database",
-								wt.name)));
-			wt_error_check(wide_batch_drop_table(wt_batch(true), wt.id), "could not drop a table");
+								lost->name)));
+			wt_error_check(wide_batch_drop_table(wt_batch(true), lost->id),
+						   "could not drop a table");
 		}
 	}
 }
@@ -464,39 +460,31 @@ bind_table(WtTable *t, wide_table *wt)
 }
 
 /*
- * The foreign table was renamed or moved to another schema.  A stored table that is named
- * after it is renamed, so that the old name is free.  If that is impossible, because other
- * foreign tables know it by its name or the new name is in use, option table_name gets the
- * name: a restored dump would put the rows elsewhere otherwise.  That is done only in a
- * command that defines the table; others do not write catalogs.
+ * The option table_name was changed, or the foreign table was renamed or moved to another
+ * schema: a stored table that is named after it is renamed, so that the old name is free.
+ * If that is impossible, because other foreign tables know it by its name or the new name
+ * is in use, the option gets the name: a restored dump would put the rows elsewhere
+ * otherwise.  That is done only in a command that defines the table; others do not write
+ * catalogs.
  */
 static void
-follow_name(WtTable *t, wide_table *wt, bool defining)
+rename_table(WtTable *t, wide_table *wt, bool defining)
 {
+	bool shared = wt->nbindings > 1;
 	wide_table other;
 
-	if (wt->nbindings == 1 && wt_binding_find_name(t->table_name, &other) == WIDE_NOTFOUND)
+	if (!shared && wt_binding_find_name(t->table_name, &other) == WIDE_NOTFOUND)
 		wt_error_check(wide_batch_rename_table(wt_batch(true), wt->id, t->table_name),
 					   "could not rename the table");
-	else if (defining)
-		wt_catalog_option_set_table(t->relid, "table_name", wt->name);
-}
-
-/* The option table_name was changed on a bound table. */
-static void
-rename_table(WtTable *t, wide_table *wt)
-{
-	wide_table other;
-
-	if (wt->nbindings > 1 || wt_binding_find_name(t->table_name, &other) == WIDE_OK)
+	else if (t->name_given)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_IN_USE),
 				 errmsg("cannot rename stored table \"%s\" to \"%s\"", wt->name, t->table_name),
-				 wt->nbindings > 1 ? errdetail("Several foreign tables show it.")
-				 : errdetail("A stored table of that name exists."),
+				 shared ? errdetail("Several foreign tables show it.")
+						: errdetail("A stored table of that name exists."),
 				 errhint("Drop the foreign table and create it with the other table_name.")));
-	wt_error_check(wide_batch_rename_table(wt_batch(true), wt->id, t->table_name),
-				   "could not rename the table");
+	else if (defining)
+		wt_catalog_option_set_table(t->relid, "table_name", wt->name);
 }
 
 void
@@ -529,12 +517,7 @@ wt_stored_table_define(Oid relid, bool defining)
 		if (before)
 			wt_alter_check(before, t, wt.id);
 		if (strcmp(t->table_name, wt.name) != 0)
-		{
-			if (t->name_given)
-				rename_table(t, &wt);
-			else
-				follow_name(t, &wt, defining);
-		}
+			rename_table(t, &wt, defining);
 	}
 	wt_alter_check_same_key(t, wt.id);
 	sync_families(t, wt.id, before);
