@@ -38,7 +38,6 @@
 #include "pgstat.h"
 #include "postmaster/interrupt.h"
 #include "storage/ipc.h"
-#include "storage/lwlock.h"
 #include "storage/proc.h"
 #include "storage/sinvaladt.h"
 #include "utils/timestamp.h"
@@ -74,20 +73,11 @@ static bool gave_up = false;		  /* checkpoints do not wait until a flush succeed
 
 /* ------------------------------------------------------------ checkpoints */
 
-static XLogRecPtr
-restart_lsn(wide_db *db)
-{
-	wide_stats s;
-
-	wide_statistics(db, &s);
-	return (XLogRecPtr) s.restart_lsn;
-}
-
 /* Returns: true if a checkpoint with that redo position may complete. */
 static bool
 may_complete(wide_db *db, XLogRecPtr redo)
 {
-	return redo <= released || restart_lsn(db) >= redo;
+	return redo <= released || wt_replication_slot_needed(db) >= redo;
 }
 
 /*
@@ -140,7 +130,7 @@ flush_for(wide_db *db, XLogRecPtr redo)
 	st = wide_flush(db);
 	if (st == WIDE_POISONED)
 		wt_error_check(st, NULL);
-	if (restart_lsn(db) >= redo)
+	if (wt_replication_slot_needed(db) >= redo)
 		return true;
 	now = GetCurrentTimestamp();
 	if (failing_since == 0)
@@ -163,7 +153,7 @@ tick(wide_db *db)
 	while (!release_checkpoints(db, &redo))
 		if (!flush_for(db, redo))
 			return; /* again in the next tick */
-	if (restart_lsn(db) < redo)
+	if (wt_replication_slot_needed(db) < redo)
 	{
 		/* this checkpoint was released; a flush may succeed for the next one */
 		(void) flush_for(db, redo);
@@ -189,19 +179,16 @@ keep_replication_slot(wide_db *db)
 		if (wt_replication_slot_hold())
 		{
 			/* it may be a new slot, which does not keep what the lost one kept: flush that */
-			wt_replication_slot_reserve(restart_lsn(db));
+			wt_replication_slot_reserve(wt_replication_slot_needed(db));
 			(void) wide_flush(db);
 		}
-		wt_replication_slot_advance(restart_lsn(db));
+		wt_replication_slot_advance(wt_replication_slot_needed(db));
 		failed = false;
 	}
 	PG_CATCH();
 	{
-		ErrorData *e;
+		ErrorData *e = wt_error_take(caller);
 
-		/* some errors are raised under lightweight locks */
-		LWLockReleaseAll();
-		e = wt_error_take(caller);
 		/* in use: another process moves the slot now.  Otherwise none can be had, and commits
 		 * are refused. */
 		if (e->sqlerrcode != ERRCODE_OBJECT_IN_USE && !failed)
@@ -315,7 +302,7 @@ wt_checkpoint_keeper_main(Datum arg)
 	}
 	/* for a quick start; WAL has everything anyway */
 	if (wide_flush(db) == WIDE_OK)
-		wt_replication_slot_advance(restart_lsn(db));
+		wt_replication_slot_advance(wt_replication_slot_needed(db));
 	/* 1: the postmaster restarts it, unless the server goes down */
 	proc_exit(1);
 }

@@ -38,6 +38,7 @@
 #include "fdw/store/background_process.h"
 #include "fdw/store/error.h"
 #include "fdw/store/host.h"
+#include "fdw/store/replication_slot.h"
 #include "fdw/store/store.h"
 
 #define IDLE_MS			  1000						   /* between checks for work, unless woken */
@@ -80,11 +81,10 @@ work(wide_db *db)
 static wide_status
 flush_by_distance(wide_db *db)
 {
-	wide_stats s;
+	XLogRecPtr needed = wt_replication_slot_needed(db);
 	wide_status st;
 
-	wide_statistics(db, &s);
-	if (s.restart_lsn == 0 || (uint64_t) GetXLogInsertRecPtr() < s.restart_lsn + WAL_DISTANCE)
+	if (needed == 0 || GetXLogInsertRecPtr() < needed + WAL_DISTANCE)
 		return WIDE_OK;
 	st = wide_flush(db);
 	return st == WIDE_INTERRUPTED ? WIDE_OK : st;

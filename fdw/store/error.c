@@ -8,6 +8,7 @@
 #include "fdw/store/error.h"
 
 #include "miscadmin.h"
+#include "storage/lwlock.h"
 
 #include "fdw/store/anchor.h"
 
@@ -65,6 +66,7 @@ wt_error_take(MemoryContext caller)
 {
 	ErrorData *e;
 
+	LWLockReleaseAll();
 	MemoryContextSwitchTo(caller);
 	e = CopyErrorData();
 	FlushErrorState();

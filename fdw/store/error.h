@@ -17,7 +17,10 @@ extern void wt_error_check(wide_status st, const char *what);
 
 /*
  * In PG_CATCH: ends the error's handling without the end of a transaction.  caller, the
- * memory context from before PG_TRY, becomes the current one.
+ * memory context from before PG_TRY, becomes the current one.  Some errors are raised under
+ * lightweight locks (a replication slot's "already exists" under two), which would stay
+ * held, and every checkpoint would wait: all are released.
+ * Requires: the caller holds no lightweight lock of its own.
  * Returns: a copy of the error, palloc'd there.
  */
 extern ErrorData *wt_error_take(MemoryContext caller);

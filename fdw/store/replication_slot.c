@@ -85,19 +85,6 @@ create_slot(void)
 	ReplicationSlotRelease();
 }
 
-/*
- * In PG_CATCH: ends the error's handling without the end of a transaction, and
- * returns a copy of it.  Some errors are raised under lightweight locks ("already
- * exists" under two), which would stay held, and every checkpoint would wait.
- * Requires: the caller holds no lightweight lock of its own.
- */
-static ErrorData *
-take_error(MemoryContext caller)
-{
-	LWLockReleaseAll();
-	return wt_error_take(caller);
-}
-
 /* As create_slot().  Returns: a copy of the error instead of raising it, or NULL. */
 static ErrorData *
 try_create_slot(void)
@@ -111,7 +98,7 @@ try_create_slot(void)
 	}
 	PG_CATCH();
 	{
-		e = take_error(caller);
+		e = wt_error_take(caller);
 		if (MyReplicationSlot != NULL)
 			ReplicationSlotRelease();
 	}
@@ -198,7 +185,7 @@ move_restart_lsn(XLogRecPtr lsn, bool back)
 	}
 	PG_CATCH();
 	{
-		ErrorData *e = take_error(caller);
+		ErrorData *e = wt_error_take(caller);
 
 		if (!mine && MyReplicationSlot != NULL)
 			ReplicationSlotRelease();
@@ -214,6 +201,15 @@ void
 wt_replication_slot_advance(XLogRecPtr lsn)
 {
 	move_restart_lsn(lsn, false);
+}
+
+XLogRecPtr
+wt_replication_slot_needed(wide_db *db)
+{
+	wide_stats s;
+
+	wide_statistics(db, &s);
+	return (XLogRecPtr) s.restart_lsn;
 }
 
 void
@@ -250,11 +246,8 @@ wt_replication_slot_hold(void)
 static void
 replace_lost_slot(wide_db *db)
 {
-	wide_stats s;
-
 	wt_replication_slot_ensure();
-	wide_statistics(db, &s);
-	wt_replication_slot_reserve((XLogRecPtr) s.restart_lsn);
+	wt_replication_slot_reserve(wt_replication_slot_needed(db));
 	wt_error_check(wide_flush(db), "could not flush");
 	ereport(LOG,
 			(errmsg("widetable: replication slot \"%s\" was lost and has been created again",

@@ -29,6 +29,9 @@ extern void wt_replication_slot_advance(XLogRecPtr lsn);
  */
 extern void wt_replication_slot_reserve(XLogRecPtr lsn);
 
+/* Returns: the LSN from which the store needs WAL, restart_lsn. */
+extern XLogRecPtr wt_replication_slot_needed(wide_db *db);
+
 /*
  * For the keeper: acquires the slot for as long as the process runs.
  * Returns: true if this call has acquired it: it may be a new slot.

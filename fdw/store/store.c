@@ -55,11 +55,10 @@ static shmem_startup_hook_type prev_shmem_startup_hook = NULL;
 static void
 configure(wide_config *config, Size limit)
 {
-	memset(config, 0, sizeof(*config));
-	config->memtable_size = (size_t) wt_settings_memtable_size_kb * 1024;
-	config->cache_size = (size_t) wt_settings_cache_size_kb * 1024;
-	config->max_processes = MaxBackends + max_worker_processes + 8;
-	config->max_tables = wt_settings_max_tables;
+	*config = (wide_config) {.memtable_size = (size_t) wt_settings_memtable_size_kb * 1024,
+							 .cache_size = (size_t) wt_settings_cache_size_kb * 1024,
+							 .max_processes = MaxBackends + max_worker_processes + 8,
+							 .max_tables = wt_settings_max_tables};
 	wide_config_fit(config, limit);
 }
 
@@ -327,13 +326,10 @@ recover(WtAnchor *a)
 	st = wide_recover(the_db);
 	if (st == WIDE_OK)
 	{
-		wide_stats s;
-
 		/* so that the next recovery does not need the missing WAL */
 		if (wt_wal_skipped())
 			wt_error_check(wide_flush(the_db), "could not flush");
-		wide_statistics(the_db, &s);
-		wt_replication_slot_reserve((XLogRecPtr) s.restart_lsn);
+		wt_replication_slot_reserve(wt_replication_slot_needed(the_db));
 		return true;
 	}
 	text = pstrdup((st == WIDE_IO || st == WIDE_CONFLICT) && wt_wal_failure()[0] != '\0'

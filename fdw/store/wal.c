@@ -291,11 +291,9 @@ static wide_status
 wait_for_more(wide_db *db, XLogRecPtr *flushed_for)
 {
 	XLogRecPtr redo = GetRedoRecPtr();
-	wide_stats s;
 	wide_status st;
 
-	wide_statistics(db, &s);
-	if (s.restart_lsn < redo && *flushed_for != redo)
+	if (wt_replication_slot_needed(db) < redo && *flushed_for != redo)
 	{
 		*flushed_for = redo;
 		st = wide_replay_work(db, true);
