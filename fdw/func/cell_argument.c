@@ -81,10 +81,10 @@ wt_cell_argument_parse(WtCall *c, const char *name, bool writes, WtCallCell *cel
 		wt_lookup_family(c->t, pnstrdup(name, colon - name)) < 0)
 	{
 		cell->family_name = pnstrdup(name, colon - name);
-		qual = wt_bytes_text_unescape_argument(colon + 1, &qual_len);
+		qual = wt_bytes_text_unescape(colon + 1, true, &qual_len);
 	}
 	else
-		wt_lookup_cell(c->t, name, &cell->family, &qual, &qual_len, &cell->ref.column);
+		cell->ref.column = wt_lookup_cell(c->t, name, &cell->family, &qual, &qual_len);
 	if (cell->ref.column != NULL && cell->ref.column->role != WT_CELL)
 		cell->ref.column = NULL;
 	cell->ref.qual.data = qual;

@@ -108,7 +108,7 @@ wt_bytes_text_qualifier_argument(wide_bytes b)
 
 	if (strchr(shown, '\\') == NULL)
 		return shown;
-	read = wt_bytes_text_unescape_argument(shown, &n);
+	read = wt_bytes_text_unescape(shown, true, &n);
 	if (wt_bytes_equal(read, n, b.data, b.len))
 		return shown;
 	initStringInfo(&s);
@@ -127,8 +127,8 @@ wt_bytes_text_append_escaped(StringInfo out, const char *text)
 	}
 }
 
-static uint8 *
-unescape(const char *s, uint32 *len, bool lenient)
+uint8 *
+wt_bytes_text_unescape(const char *s, bool lenient, uint32 *len)
 {
 	uint8 *out = palloc(strlen(s) + 1);
 	uint32 n = 0;
@@ -165,16 +165,4 @@ unescape(const char *s, uint32 *len, bool lenient)
 	out[n] = '\0';
 	*len = n;
 	return out;
-}
-
-uint8 *
-wt_bytes_text_unescape(const char *s, uint32 *len)
-{
-	return unescape(s, len, false);
-}
-
-uint8 *
-wt_bytes_text_unescape_argument(const char *s, uint32 *len)
-{
-	return unescape(s, len, true);
 }

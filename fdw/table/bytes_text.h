@@ -39,22 +39,20 @@ extern void wt_bytes_text_unshow(const char *text, size_t len, StringInfo out);
 extern char *wt_bytes_text_show_qualifier(wide_bytes b);
 extern void wt_bytes_text_unshow_qualifier(const char *text, size_t len, StringInfo out);
 
-/* Returns text that wt_bytes_text_unescape_argument reads as this qualifier: as
+/* Returns text that wt_bytes_text_unescape reads as this qualifier: as
  * wt_bytes_text_show_qualifier, with backslashes doubled where it takes that. */
 extern char *wt_bytes_text_qualifier_argument(wide_bytes b);
 
 /*
- * Reads \xHH and \\ in an option's value.
+ * Reads \xHH and \\ in an option's value.  lenient: in an argument of a function, where a
+ * backslash before anything else is itself.
  * Returns: the bytes, with a NUL behind them that *len does not count.
- * Errors: FDW_INVALID_ATTRIBUTE_VALUE for another escape, PROGRAM_LIMIT_EXCEEDED above
- * WIDE_MAX_QUALIFIER bytes.
+ * Errors: FDW_INVALID_ATTRIBUTE_VALUE for another escape unless lenient,
+ * PROGRAM_LIMIT_EXCEEDED above WIDE_MAX_QUALIFIER bytes.
  */
-extern uint8 *wt_bytes_text_unescape(const char *s, uint32 *len);
+extern uint8 *wt_bytes_text_unescape(const char *s, bool lenient, uint32 *len);
 
 /* Appends text of which wt_bytes_text_unescape makes this one: with backslashes doubled. */
 extern void wt_bytes_text_append_escaped(StringInfo out, const char *text);
-
-/* The same for an argument of a function: a backslash before anything else is itself. */
-extern uint8 *wt_bytes_text_unescape_argument(const char *s, uint32 *len);
 
 #endif /* WT_BYTES_TEXT_H */

@@ -58,9 +58,7 @@ read_columns(WtTable *t, const WtDefinition *source, ColumnSpec *specs)
 		c->attno = i + 1;
 		c->name = pstrdup(NameStr(a->attname));
 		c->role = a->attisdropped ? WT_DROPPED : WT_CELL;
-		c->family = -1;
-		c->part = -1;
-		c->timestamp_of = -1;
+		c->family = c->part = c->timestamp_of = -1;
 		if (a->attisdropped)
 			continue;
 		c->typmod = a->atttypmod;
@@ -129,8 +127,8 @@ check_key_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 						wt_encoding_name(c->enc)),
 				 errhint("Declare the column as bytea: it shows the digest.")));
 	if (digest)
-		wt_option_split_cell("column", spec->value[WT_OPTION_COLUMN], &spec->family_name, &c->qual,
-							 &c->qual_len);
+		spec->family_name = wt_option_split_cell("column", spec->value[WT_OPTION_COLUMN], &c->qual,
+												 &c->qual_len);
 	else
 		refuse_option(c, spec, WT_OPTION_COLUMN,
 					  "The column is part of the key, and its encoding is not md5 or sha1.");
@@ -239,7 +237,7 @@ resolve_value_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 			refuse_option(c, spec, WT_OPTION_ENCODING, "The values of a map are text.");
 		c->enc = WT_ENC_TEXT;
 		spec->family_name = family;
-		c->qual = wt_bytes_text_unescape(prefix ? prefix : "", &c->qual_len);
+		c->qual = wt_bytes_text_unescape(prefix ? prefix : "", false, &c->qual_len);
 		return;
 	}
 	if (timestamp_of)
@@ -251,7 +249,7 @@ resolve_value_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 		return;
 	}
 	if (column)
-		wt_option_split_cell("column", column, &spec->family_name, &c->qual, &c->qual_len);
+		spec->family_name = wt_option_split_cell("column", column, &c->qual, &c->qual_len);
 	else
 	{
 		/* not unescaped: a backslash in a name is a backslash */
@@ -406,9 +404,8 @@ resolve_timestamp(WtTable *t, WtColumn *c, const char *of)
 	}
 	else
 	{
-		char *family;
+		char *family = wt_option_split_cell("timestamp_of", of, &c->qual, &c->qual_len);
 
-		wt_option_split_cell("timestamp_of", of, &family, &c->qual, &c->qual_len);
 		c->family = family_named(t, c, family);
 	}
 }

@@ -9,6 +9,7 @@
 #include "lib/stringinfo.h"
 #include "utils/lsyscache.h"
 
+#include "fdw/store/bytes.h"
 #include "fdw/table/bytes_text.h"
 #include "fdw/table/types.h"
 
@@ -38,14 +39,12 @@ wt_lookup_column(WtTable *t, const char *name)
 	return i < 0 ? NULL : &t->columns[i];
 }
 
-void
-wt_lookup_cell(WtTable *t, const char *col, int *family, uint8 **qual, uint32 *qual_len,
-			   WtColumn **column)
+WtColumn *
+wt_lookup_cell(WtTable *t, const char *col, int *family, uint8 **qual, uint32 *qual_len)
 {
 	WtColumn *c = wt_lookup_column(t, col);
 	const char *colon = strchr(col, ':');
 
-	*column = NULL;
 	if (c && (c->role == WT_CELL || colon == NULL))
 	{
 		if (c->role != WT_CELL)
@@ -58,8 +57,7 @@ wt_lookup_cell(WtTable *t, const char *col, int *family, uint8 **qual, uint32 *q
 		*family = c->family;
 		*qual = c->qual;
 		*qual_len = c->qual_len;
-		*column = c;
-		return;
+		return c;
 	}
 	if (colon == NULL)
 		ereport(ERROR,
@@ -82,14 +80,15 @@ wt_lookup_cell(WtTable *t, const char *col, int *family, uint8 **qual, uint32 *q
 						get_rel_name(t->relid)),
 				 errhint("The families are: %s.", list.data)));
 	}
-	*qual = wt_bytes_text_unescape_argument(colon + 1, qual_len);
-	for (int i = 0; i < t->natts; i++)
+	*qual = wt_bytes_text_unescape(colon + 1, true, qual_len);
+	for (int i = t->natts - 1; i >= 0; i--)
 	{
 		c = &t->columns[i];
-		if (c->role == WT_CELL && c->family == *family && c->qual_len == *qual_len &&
-			memcmp(c->qual, *qual, *qual_len) == 0)
-			*column = c;
+		if (c->role == WT_CELL && c->family == *family &&
+			wt_bytes_equal(c->qual, c->qual_len, *qual, *qual_len))
+			return c;
 	}
+	return NULL;
 }
 
 static bool

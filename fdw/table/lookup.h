@@ -19,11 +19,12 @@ extern int wt_lookup_family(WtTable *t, const char *name);
 
 /*
  * Finds the cell that an argument of a function names: 'family:qualifier', or the name of an SQL
- * column.  *column is the column that shows the cell, NULL if there is none.
+ * column.
+ * Returns: the column that shows the cell, NULL if there is none.
  * Errors: UNDEFINED_COLUMN; WRONG_OBJECT_TYPE if the column does not show a single cell.
  */
-extern void wt_lookup_cell(WtTable *t, const char *col, int *family, uint8 **qual, uint32 *qual_len,
-						   WtColumn **column);
+extern WtColumn *wt_lookup_cell(WtTable *t, const char *col, int *family, uint8 **qual,
+								uint32 *qual_len);
 
 /* Returns true if the map column shows the qualifier.  Of the maps of a family the one with the
  * longest matching prefix does. */

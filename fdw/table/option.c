@@ -114,17 +114,18 @@ wt_option_check_family_name(const char *name)
 				 errhint("A family's name has 1 to %d bytes and no colon.", WIDE_MAX_FAMILY)));
 }
 
-void
-wt_option_split_cell(const char *option, const char *value, char **family, uint8 **qual,
-					 uint32 *qual_len)
+char *
+wt_option_split_cell(const char *option, const char *value, uint8 **qual, uint32 *qual_len)
 {
 	const char *colon = strchr(value, ':');
+	char *family;
 
 	if (colon == NULL)
 		wt_option_bad_value(option, value, "Write 'family:qualifier'; the qualifier may be empty.");
-	*family = pnstrdup(value, colon - value);
-	wt_option_check_family_name(*family);
-	*qual = wt_bytes_text_unescape(colon + 1, qual_len);
+	family = pnstrdup(value, colon - value);
+	wt_option_check_family_name(family);
+	*qual = wt_bytes_text_unescape(colon + 1, false, qual_len);
+	return family;
 }
 
 #define BLANKS " \t\n\r\f"

@@ -44,9 +44,9 @@ extern void wt_option_check_name(Oid catalog, const char *name);
 extern void wt_option_check_family_name(const char *name);
 
 /* Splits 'family:qualifier' at the first colon and unescapes the qualifier; both are palloc'd.
- * Errors: FDW_INVALID_ATTRIBUTE_VALUE; those of wt_bytes_text_unescape. */
-extern void wt_option_split_cell(const char *option, const char *value, char **family, uint8 **qual,
-								 uint32 *qual_len);
+ * Returns: the family.  Errors: FDW_INVALID_ATTRIBUTE_VALUE; those of wt_bytes_text_unescape. */
+extern char *wt_option_split_cell(const char *option, const char *value, uint8 **qual,
+								  uint32 *qual_len);
 
 /* Parses option "key": SQL identifiers, each with "asc" or "desc" behind it if wanted.
  * Returns: a list of WtKeyItem.  Errors: FDW_INVALID_ATTRIBUTE_VALUE. */

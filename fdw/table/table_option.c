@@ -139,17 +139,16 @@ wt_table_option_take(WtTable *t, DefElem *def, List **key, List **families)
 static void
 check_column_option(const char *name, const char *value)
 {
-	char *family;
 	uint8 *qual;
 	uint32 len;
 
 	/* timestamp_of without a colon is the name of an SQL column */
 	if (strcmp(name, "column") == 0 || (strcmp(name, "timestamp_of") == 0 && strchr(value, ':')))
-		wt_option_split_cell(name, value, &family, &qual, &len);
+		(void) wt_option_split_cell(name, value, &qual, &len);
 	else if (strcmp(name, "family") == 0)
 		wt_option_check_family_name(value);
 	else if (strcmp(name, "prefix") == 0)
-		(void) wt_bytes_text_unescape(value, &len);
+		(void) wt_bytes_text_unescape(value, false, &len);
 	else if (strcmp(name, "encoding") == 0)
 		(void) wt_table_option_encoding(value);
 	else if (strcmp(name, "delimiter") == 0)
