@@ -112,6 +112,7 @@ size_t
 wt_decode_self_length(Oid typid, const uint8 *data, size_t len, uint8 flip)
 {
 	uint8 first;
+	size_t width;
 
 	if (len == 0)
 		return 0;
@@ -127,11 +128,8 @@ wt_decode_self_length(Oid typid, const uint8 *data, size_t len, uint8 flip)
 				return i + 2;
 		return 0;
 	}
-	if (first == 4)
-		return len >= 10 ? 10 : 0;
-	if (first == 6)
-		return len >= 34 ? 34 : 0;
-	return 0;
+	width = first == 4 ? 10 : first == 6 ? 34 : 0;
+	return len >= width ? width : 0;
 }
 
 /* Returns the scale of the column's type modifier, 0 if there is none. */

@@ -239,37 +239,27 @@ json_keys_in_order(const char *text)
 
 	for (const char *p = text; *p; p++)
 	{
-		switch (*p)
+		if (*p == '{' || *p == '[')
+			key_next = depth++ == 0;
+		else if (*p == '}' || *p == ']')
+			depth--;
+		else if (*p == ',')
+			key_next = depth == 1;
+		else if (*p == '"')
 		{
-			case '{':
-			case '[':
-				key_next = *p == '{' && depth == 0;
-				depth++;
-				break;
-			case '}':
-			case ']':
-				depth--;
-				break;
-			case ',':
-				key_next = depth == 1;
-				break;
-			case '"':
+			const char *start = p;
+
+			for (p++; *p != '"'; p++)
+				if (*p == '\\')
+					p++;
+			if (key_next)
 			{
-				const char *start = p;
+				Jsonb *j = parse_json(psprintf("[%.*s]", (int) (p + 1 - start), start));
+				JsonbValue *v = getIthJsonbValueFromContainer(&j->root, 0);
 
-				for (p++; *p != '"'; p++)
-					if (*p == '\\')
-						p++;
-				if (key_next)
-				{
-					Jsonb *j = parse_json(psprintf("[%.*s]", (int) (p + 1 - start), start));
-					JsonbValue *v = getIthJsonbValueFromContainer(&j->root, 0);
-
-					keys = lappend(keys, pnstrdup(v->val.string.val, v->val.string.len));
-				}
-				key_next = false;
-				break;
+				keys = lappend(keys, pnstrdup(v->val.string.val, v->val.string.len));
 			}
+			key_next = false;
 		}
 	}
 	return keys;

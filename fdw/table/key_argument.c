@@ -134,10 +134,7 @@ wt_key_argument_encode(WtTable *t, Datum arg, Oid argtype, bool full, Datum *par
 	record = DatumGetHeapTupleHeader(arg);
 	desc = lookup_rowtype_tupdesc_copy(HeapTupleHeaderGetTypeId(record),
 									   HeapTupleHeaderGetTypMod(record));
-	tuple.t_len = HeapTupleHeaderGetDatumLength(record);
-	ItemPointerSetInvalid(&tuple.t_self);
-	tuple.t_tableOid = InvalidOid;
-	tuple.t_data = record;
+	tuple = (HeapTupleData) {.t_len = HeapTupleHeaderGetDatumLength(record), .t_data = record};
 	values = palloc(desc->natts * sizeof(Datum));
 	types = palloc(desc->natts * sizeof(Oid));
 	nulls = palloc(desc->natts * sizeof(bool));

@@ -89,15 +89,16 @@ typedef struct Styles
 	int date, interval, digits;
 } Styles;
 
-static void
-styles_set(Styles *save)
+/* Sets the fixed ones.  Returns those of the session. */
+static Styles
+styles_set(void)
 {
-	save->date = DateStyle;
-	save->interval = IntervalStyle;
-	save->digits = extra_float_digits;
+	Styles save = {DateStyle, IntervalStyle, extra_float_digits};
+
 	DateStyle = USE_ISO_DATES;
 	IntervalStyle = INTSTYLE_POSTGRES;
 	extra_float_digits = 3;
+	return save;
 }
 
 static void
@@ -113,9 +114,8 @@ wt_type_io_output(const WtColumn *c, Datum value, StringInfo out)
 {
 	IoEntry *io = io_lookup(c->typid);
 	char *s = NULL;
-	Styles save;
+	Styles save = styles_set();
 
-	styles_set(&save);
 	PG_TRY();
 	{
 		s = OutputFunctionCall(&io->out, value);
@@ -153,7 +153,7 @@ wt_type_io_input(const WtColumn *c, const uint8 *data, size_t len)
 	memcpy(s, data, len);
 	s[len] = '\0';
 	error_context_stack = &context;
-	styles_set(&save);
+	save = styles_set();
 	PG_TRY();
 	{
 		result = InputFunctionCall(&io->in, s, io->ioparam, c->typmod);

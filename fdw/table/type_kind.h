@@ -46,16 +46,9 @@ wt_integer_value(Oid type, Datum value)
 static inline Datum
 wt_integer_datum(Oid type, int64 v)
 {
-	switch (type)
-	{
-		case INT2OID:
-			return Int16GetDatum((int16) v);
-		case INT4OID:
-		case DATEOID:
-			return Int32GetDatum((int32) v);
-		default:
-			return Int64GetDatum(v);
-	}
+	return type == INT2OID						? Int16GetDatum((int16) v)
+		   : type == INT4OID || type == DATEOID ? Int32GetDatum((int32) v)
+												: Int64GetDatum(v);
 }
 
 #endif /* WT_TYPE_KIND_H */
