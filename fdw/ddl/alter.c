@@ -110,12 +110,11 @@ cell_option(WtTable *t, const WtColumn *c)
 static bool
 has_any_option(Oid relid, AttrNumber attno, const char *const *names, int n)
 {
-	ListCell *lc;
+	List *options = GetForeignColumnOptions(relid, attno);
 
-	foreach(lc, GetForeignColumnOptions(relid, attno))
-		for (int i = 0; i < n; i++)
-			if (strcmp(((DefElem *) lfirst(lc))->defname, names[i]) == 0)
-				return true;
+	for (int i = 0; i < n; i++)
+		if (wt_catalog_option_find(options, names[i]))
+			return true;
 	return false;
 }
 

@@ -17,16 +17,15 @@ List *
 wt_binding_tables(wide_batch *b, wide_table_id id)
 {
 	List *tables = NIL;
-	uint32 *oids = NULL;
-	int n = 8, max;
+	int n, max = 8;
+	uint32 *oids = palloc(max * sizeof(uint32));
 
 	/* the engine returns how many there are; more may come in between */
-	do
+	while ((n = wide_table_bindings(wt_store_db(), b, id, oids, max)) > max)
 	{
 		max = n;
-		oids = oids ? repalloc(oids, max * sizeof(uint32)) : palloc(max * sizeof(uint32));
-		n = wide_table_bindings(wt_store_db(), b, id, oids, max);
-	} while (n > max);
+		oids = repalloc(oids, max * sizeof(uint32));
+	}
 	for (int i = 0; i < n; i++)
 		tables = lappend_oid(tables, oids[i]);
 	pfree(oids);

@@ -22,21 +22,25 @@
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
+DefElem *
+wt_catalog_option_find(List *options, const char *name)
+{
+	ListCell *lc;
+
+	foreach(lc, options)
+		if (strcmp(((DefElem *) lfirst(lc))->defname, name) == 0)
+			return lfirst(lc);
+	return NULL;
+}
+
 /* Returns: the options array with the option added or set. */
 static Datum
 with_option(Oid catalog, Datum options, bool isnull, const char *name, const char *value)
 {
-	bool there = false;
+	List *old = isnull ? NIL : untransformRelOptions(options);
+	bool there = wt_catalog_option_find(old, name) != NULL;
 	DefElem *def;
 
-	if (!isnull)
-	{
-		ListCell *lc;
-
-		foreach(lc, untransformRelOptions(options))
-			if (strcmp(((DefElem *) lfirst(lc))->defname, name) == 0)
-				there = true;
-	}
 	def = makeDefElemExtended(NULL, pstrdup(name), (Node *) makeString(pstrdup(value)),
 							  there ? DEFELEM_SET : DEFELEM_ADD, -1);
 	return transformGenericOptions(catalog, isnull ? PointerGetDatum(NULL) : options,

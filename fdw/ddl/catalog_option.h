@@ -6,6 +6,7 @@
 #define WT_CATALOG_OPTION_H
 
 #include "access/attnum.h"
+#include "nodes/parsenodes.h"
 
 /*
  * Set or add an option of a foreign table, of one of its columns, of a foreign-data
@@ -16,5 +17,8 @@ extern void wt_catalog_option_set_table(Oid relid, const char *name, const char 
 extern void wt_catalog_option_set_column(Oid relid, AttrNumber attno, const char *name,
 										 const char *value);
 extern void wt_catalog_option_set_wrapper(Oid fdwid, const char *name, const char *value);
+
+/* Returns: the option of that name in a List of DefElem, NULL if there is none. */
+extern DefElem *wt_catalog_option_find(List *options, const char *name);
 
 #endif /* WT_CATALOG_OPTION_H */

@@ -86,16 +86,9 @@ origin_of_this_database(void)
 static char *
 origin_of(Oid fdwid)
 {
-	ListCell *lc;
+	DefElem *def = wt_catalog_option_find(GetForeignDataWrapper(fdwid)->options, WT_OPTION_ORIGIN);
 
-	foreach(lc, GetForeignDataWrapper(fdwid)->options)
-	{
-		DefElem *def = lfirst(lc);
-
-		if (strcmp(def->defname, WT_OPTION_ORIGIN) == 0)
-			return defGetString(def);
-	}
-	return NULL;
+	return def ? defGetString(def) : NULL;
 }
 
 static bool
@@ -302,16 +295,9 @@ wt_sql_copy_tables(PG_FUNCTION_ARGS)
 static char *
 template_of(const CreatedbStmt *stmt)
 {
-	ListCell *lc;
+	DefElem *def = wt_catalog_option_find(stmt->options, "template");
 
-	foreach(lc, stmt->options)
-	{
-		DefElem *def = lfirst(lc);
-
-		if (strcmp(def->defname, "template") == 0 && def->arg != NULL)
-			return defGetString(def);
-	}
-	return "template1";
+	return def && def->arg ? defGetString(def) : "template1";
 }
 
 /*

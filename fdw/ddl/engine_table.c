@@ -36,9 +36,7 @@ fill_engine(WtTable *t, const wide_table *wt, WtEngineTable *out)
 	int n;
 	wide_family *fams = wt_binding_families(wt_batch(false), wt->id, &n);
 
-	memset(out, 0, sizeof(*out));
-	out->table = wt->id;
-	out->nall = n;
+	*out = (WtEngineTable) {.table = wt->id, .nall = n};
 	for (int i = 0; i < n; i++)
 	{
 		int f = wt_lookup_family(t, fams[i].name);

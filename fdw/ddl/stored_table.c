@@ -314,9 +314,8 @@ binding_is_dead(Oid relid)
 {
 	bool dead;
 
-	if (get_rel_relkind(relid) == RELKIND_FOREIGN_TABLE)
-		return false;
-	if (!ConditionalLockRelationOid(relid, AccessShareLock))
+	if (get_rel_relkind(relid) == RELKIND_FOREIGN_TABLE ||
+		!ConditionalLockRelationOid(relid, AccessShareLock))
 		return false;
 	dead = get_rel_relkind(relid) != RELKIND_FOREIGN_TABLE;
 	UnlockRelationOid(relid, AccessShareLock);
