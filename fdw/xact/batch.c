@@ -97,17 +97,14 @@ wt_batch_command_by(const WtWriter *writer)
 		commands[ncommands - 1].writer != writer)
 	{
 		commands = grow(commands, ncommands, &commands_max, sizeof(CommandMark));
-		commands[ncommands].cid = cid;
-		commands[ncommands].writer = writer;
-		commands[ncommands].writer_command = writer ? writer->command : InvalidCommandId;
-		commands[ncommands++].mark = wide_batch_mark(b);
+		commands[ncommands++] = (CommandMark) {
+			cid, writer, writer ? writer->command : InvalidCommandId, wide_batch_mark(b)};
 		wide_batch_command(b, (size_t) wt_settings_write_memory_kb * 1024);
 	}
 	if (level > 1 && (nlevels == 0 || levels[nlevels - 1].level < level))
 	{
 		levels = grow(levels, nlevels, &levels_max, sizeof(LevelMark));
-		levels[nlevels].level = level;
-		levels[nlevels++].mark = wide_batch_mark(b);
+		levels[nlevels++] = (LevelMark) {level, wide_batch_mark(b)};
 	}
 }
 
@@ -150,12 +147,9 @@ wt_batch_own_mark(Snapshot snapshot)
 void
 wt_batch_writer_init(WtWriter *w, EState *estate)
 {
-	w->command = estate->es_output_cid;
+	*w = (WtWriter) {.command = estate->es_output_cid, .looked_at = -1};
 	/* COPY has no snapshot, and never calls wt_batch_leave_out() */
 	w->unseen = estate->es_snapshot ? estate->es_snapshot->curcid : FirstCommandId;
-	w->looked_at = -1;
-	w->first = 0;
-	w->others = false;
 }
 
 /* Returns: true if another writer has added operations since the node's statement began.  Looks at
