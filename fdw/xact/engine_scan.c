@@ -145,9 +145,8 @@ begin_scan(WtEngineScan *s, Snapshot snapshot)
 	dlist_push_head(&scans, &s->node);
 }
 
-/* Returns: an open scan with a snapshot, without a scan of the engine. */
-static WtEngineScan *
-new_scan(Snapshot snapshot)
+WtEngineScan *
+wt_engine_scan_hold_snapshot(Snapshot snapshot)
 {
 	MemoryContext cxt;
 	WtEngineScan *s;
@@ -164,15 +163,9 @@ new_scan(Snapshot snapshot)
 }
 
 WtEngineScan *
-wt_engine_scan_hold_snapshot(Snapshot snapshot)
-{
-	return new_scan(snapshot);
-}
-
-WtEngineScan *
 wt_engine_scan_open(Snapshot snapshot, wide_scan_spec *spec)
 {
-	WtEngineScan *s = new_scan(snapshot);
+	WtEngineScan *s = wt_engine_scan_hold_snapshot(snapshot);
 	MemoryContext old = MemoryContextSwitchTo(s->cxt);
 
 	copy_spec(&s->spec, spec);
