@@ -77,7 +77,7 @@ wt_cell_argument_parse(WtCall *c, const char *name, bool writes, WtCallCell *cel
 
 	memset(cell, 0, sizeof(*cell));
 	cell->name = name;
-	if (colon != NULL && wt_lookup_column(c->t, name) == NULL &&
+	if (colon != NULL && wt_lookup_column_index(c->t, name) < 0 &&
 		wt_lookup_family(c->t, pnstrdup(name, colon - name)) < 0)
 	{
 		cell->family_name = pnstrdup(name, colon - name);

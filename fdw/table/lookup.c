@@ -32,17 +32,10 @@ wt_lookup_family(WtTable *t, const char *name)
 }
 
 WtColumn *
-wt_lookup_column(WtTable *t, const char *name)
-{
-	int i = wt_lookup_column_index(t, name);
-
-	return i < 0 ? NULL : &t->columns[i];
-}
-
-WtColumn *
 wt_lookup_cell(WtTable *t, const char *col, int *family, uint8 **qual, uint32 *qual_len)
 {
-	WtColumn *c = wt_lookup_column(t, col);
+	int i = wt_lookup_column_index(t, col);
+	WtColumn *c = i < 0 ? NULL : &t->columns[i];
 	const char *colon = strchr(col, ':');
 
 	if (c && (c->role == WT_CELL || colon == NULL))
@@ -81,7 +74,7 @@ wt_lookup_cell(WtTable *t, const char *col, int *family, uint8 **qual, uint32 *q
 				 errhint("The families are: %s.", list.data)));
 	}
 	*qual = wt_bytes_text_unescape(colon + 1, true, qual_len);
-	for (int i = t->natts - 1; i >= 0; i--)
+	for (i = t->natts - 1; i >= 0; i--)
 	{
 		c = &t->columns[i];
 		if (c->role == WT_CELL && c->family == *family &&

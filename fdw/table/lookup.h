@@ -11,9 +11,6 @@
 /* Returns the index of an SQL column, -1 if there is none of that name. */
 extern int wt_lookup_column_index(WtTable *t, const char *name);
 
-/* Returns an SQL column, NULL if there is none of that name. */
-extern WtColumn *wt_lookup_column(WtTable *t, const char *name);
-
 /* Returns the index of a family, -1 if there is none of that name. */
 extern int wt_lookup_family(WtTable *t, const char *name);
 
