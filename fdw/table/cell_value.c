@@ -40,26 +40,15 @@ place_error_context(void *arg)
 		errcontext("table \"%s\"", get_rel_name(place->t->relid));
 }
 
-Datum
-wt_cell_value_decode(const WtColumn *c, WtTable *t, wide_bytes key, const uint8 *data, size_t len)
+/* As wt_cell_value_decode, of any kind. */
+static pg_noinline Datum
+decode_any(const WtColumn *c, WtTable *t, wide_bytes key, const uint8 *data, size_t len)
 {
 	Place place = {t, key};
-	ErrorContextCallback context;
+	ErrorContextCallback context = {error_context_stack, place_error_context, &place};
 	Datum value = (Datum) 0;
 	const char *why;
 
-	/* the two most frequent kinds, on the shortest path */
-	if (c->typid == INT8OID && len == 8 && (c->enc == WT_ENC_BINARY || c->enc == WT_ENC_COUNTER))
-	{
-		uint64 v;
-
-		memcpy(&v, data, 8);
-		return Int64GetDatum((int64) pg_ntoh64(v));
-	}
-	if (c->typid == TEXTOID && c->enc == WT_ENC_TEXT &&
-		pg_verify_mbstr(GetDatabaseEncoding(), (const char *) data, (int) len, true))
-		return wt_decode_varlena(data, len);
-	context = (ErrorContextCallback) {error_context_stack, place_error_context, &place};
 	error_context_stack = &context;
 	why = wt_decode_soft(c, data, len, &value);
 	error_context_stack = context.previous;
@@ -76,4 +65,21 @@ wt_cell_value_decode(const WtColumn *c, WtTable *t, wide_bytes key, const uint8 
 						   : errhint("Check option \"encoding\" of the column: the cell may have "
 									 "been written with another one.")));
 	return value;
+}
+
+Datum
+wt_cell_value_decode(const WtColumn *c, WtTable *t, wide_bytes key, const uint8 *data, size_t len)
+{
+	/* the two most frequent kinds, on the shortest path */
+	if (c->typid == INT8OID && len == 8 && (c->enc == WT_ENC_BINARY || c->enc == WT_ENC_COUNTER))
+	{
+		uint64 v;
+
+		memcpy(&v, data, 8);
+		return Int64GetDatum((int64) pg_ntoh64(v));
+	}
+	if (c->typid == TEXTOID && c->enc == WT_ENC_TEXT &&
+		pg_verify_mbstr(GetDatabaseEncoding(), (const char *) data, (int) len, true))
+		return wt_decode_varlena(data, len);
+	return decode_any(c, t, key, data, len);
 }

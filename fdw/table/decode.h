@@ -5,8 +5,6 @@
 #ifndef WT_DECODE_H
 #define WT_DECODE_H
 
-#include "utils/builtins.h"
-
 #include "fdw/table/types.h"
 
 /*
@@ -27,7 +25,11 @@ extern size_t wt_decode_self_length(Oid typid, const uint8 *data, size_t len, ui
 static inline Datum
 wt_decode_varlena(const uint8 *data, size_t len)
 {
-	return PointerGetDatum(cstring_to_text_with_len((const char *) data, (int) len));
+	struct varlena *v = palloc(len + VARHDRSZ);
+
+	SET_VARSIZE(v, len + VARHDRSZ);
+	memcpy(VARDATA(v), data, len);
+	return PointerGetDatum(v);
 }
 
 #endif /* WT_DECODE_H */
