@@ -74,12 +74,10 @@ sync_tables(List *relids)
 
 	foreach(lc, relids)
 	{
-		char kind = get_rel_relkind(lfirst_oid(lc));
 		List *all = list_make1_oid(lfirst_oid(lc));
 
-		if ((kind == RELKIND_RELATION || kind == RELKIND_PARTITIONED_TABLE ||
-			 kind == RELKIND_FOREIGN_TABLE) &&
-			has_subclass(lfirst_oid(lc)))
+		/* has_subclass() raises an error for a relation that is gone */
+		if (get_rel_relkind(lfirst_oid(lc)) != '\0' && has_subclass(lfirst_oid(lc)))
 			all = find_all_inheritors(lfirst_oid(lc), NoLock, NULL);
 		foreach(lc2, all)
 		{

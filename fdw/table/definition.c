@@ -207,7 +207,6 @@ column_type_error(const WtColumn *c, const char *role, const char *types)
 					format_type_be(c->typid),
 					role),
 			 errhint("It must have type %s.", types)));
-	pg_unreachable();
 }
 
 /* Layout "rows": the role of a column that is not in the key. */

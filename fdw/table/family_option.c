@@ -48,7 +48,6 @@ bad_family_value(const char *family, const char *option, const char *valid)
 			(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
 			 errmsg("invalid value for option \"%s\" of family \"%s\"", option, family),
 			 errhint("%s", valid)));
-	pg_unreachable();
 }
 
 /* Adds a hint about valid values to the errors of input functions. */

@@ -101,7 +101,6 @@ wt_option_bad_value(const char *option, const char *value, const char *valid)
 			(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
 			 errmsg("invalid value \"%s\" for option \"%s\"", value, option),
 			 errhint("%s", valid)));
-	pg_unreachable();
 }
 
 void
