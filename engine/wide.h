@@ -19,6 +19,8 @@
  *  - No function longjmps, and no callback may longjmp through the engine.
  *    A function that can fail returns a wide_status; wide_error_text() describes
  *    the last failure of this process.
+ *  - A process ends by wide_detach.  After any other end (it was killed) the host
+ *    ends all others, too, and makes a new segment; PostgreSQL does so.
  *  - WIDE_POISONED is final for the segment: a process died, or an fsync failed,
  *    in the middle of a change.  Nothing is repaired in place; make a new
  *    segment and recover from the files and the log.

@@ -18,8 +18,8 @@
  *    the seq of the entry before the tail.
  *  - The records of an external batch may be older than the memtable that its cells get into:
  *    start_lsn is lowered to them (see horizon_restart_lsn).
- *  - Between append and the end of application the process is in a critical section: its death
- *    there poisons the segment, as no other process could complete the batch.
+ *  - Between append and the end of application the process is in a critical section: its end
+ *    there is the end of the segment, as no other process could complete the batch.
  *
  * Locking: LOCK_COMMIT is held over log->append and over catalog and file changes, which take
  * LOCK_SET and LOCK_CATALOG inside.  Cells are inserted and batches published without a lock.

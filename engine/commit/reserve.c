@@ -71,7 +71,6 @@ make_room(wide_db *db, bool *held)
 	{
 		*held = st == WIDE_END;
 		usleep(1000);
-		segment_sweep(db);
 	}
 	return WIDE_OK;
 }

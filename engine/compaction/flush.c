@@ -58,7 +58,7 @@ oldest_immutable(wide_db *db)
 }
 
 /* Waits for batches that were appended before the memtable became immutable and are still being
- * applied.  The sweep poisons the store if one of their processes has died. */
+ * applied. */
 static wide_status
 wait_applied(wide_db *db, memtable *t)
 {
@@ -67,8 +67,6 @@ wait_applied(wide_db *db, memtable *t)
 		TRY(segment_check(db));
 		if (host_interrupted(db))
 			return status_fail(WIDE_INTERRUPTED, "interrupted");
-		if (i >= 20)
-			segment_sweep(db);
 		usleep(i < 20 ? 50 : 1000);
 	}
 	return WIDE_OK;

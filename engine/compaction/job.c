@@ -1,13 +1,11 @@
 /*
  * job.c - running and recent flushes and compactions.
  *
- * Invariant: a slot whose job is running names a living process; job_sweep frees the
- * slots of dead ones.
+ * A job is a critical section: if a process exits during one the segment is poisoned, because
+ * the slot would keep all others from the job.
  *
  * Locking: slots are read and written under LOCK_SET.
  */
-#include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 #include "engine/compaction/job.h"
@@ -15,18 +13,6 @@
 #include "engine/shared/host.h"
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
-
-void
-job_sweep(wide_db *db)
-{
-	for (int i = 0; i < JOB_MAX; i++)
-	{
-		job_slot *j = &db->seg->jobs[i];
-
-		if (j->used && j->info.state == 0 && kill((pid_t) j->pid, 0) != 0 && errno == ESRCH)
-			j->used = 0;
-	}
-}
 
 /* Returns a free slot, or the one whose job ended first; -1: all jobs are running. */
 static int
@@ -52,7 +38,6 @@ job_begin(wide_db *db, enum job_kind kind, wide_family_id family, int *job)
 	bool busy = false;
 
 	TRY(segment_lock(db, LOCK_SET));
-	job_sweep(db);
 	for (int i = 0; i < JOB_MAX && !busy; i++)
 	{
 		const job_slot *j = &db->seg->jobs[i];
@@ -72,6 +57,7 @@ job_begin(wide_db *db, enum job_kind kind, wide_family_id family, int *job)
 		j->info.kind = (int) kind;
 		j->info.family = family;
 		j->info.started = host_now(db);
+		segment_enter_critical(db);
 	}
 	segment_unlock(db, LOCK_SET);
 	return *job >= 0 ? WIDE_OK : status_fail(WIDE_BUSY, "another process does this already");
@@ -122,6 +108,7 @@ job_end(wide_db *db, int job, wide_status st, bool quiet)
 {
 	job_slot *j = &db->seg->jobs[job];
 
+	segment_leave_critical(db);
 	if (segment_lock(db, LOCK_SET) != WIDE_OK)
 		return;
 	j->used = !quiet;

@@ -15,9 +15,6 @@ enum job_kind
 	JOB_COMPACT = 1
 };
 
-/* Frees the slots of running jobs whose process has died.  Requires: LOCK_SET. */
-extern void job_sweep(wide_db *db);
-
 /* Returns the pid of the process that is flushing a memtable; 0: there is none. */
 extern int job_flushing(wide_db *db);
 

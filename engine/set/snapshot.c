@@ -179,8 +179,8 @@ snapshot_new(wide_db *db, wide_snapshot **out)
 }
 
 /*
- * Offers these bytes to other processes; len 0: ends the offer.  A process that dies
- * leaves its offer in the slot, which slot_clear does not touch.  That does no harm:
+ * Offers these bytes to other processes; len 0: ends the offer.  A process that exits
+ * leaves its offer in the slot, which process_detach does not touch.  That does no harm:
  * wide_snapshot_find takes it only if another process protects what it needs.  If it
  * dies in here, it leaves the serial odd.
  */

@@ -35,8 +35,7 @@
  * beginning.
  *
  * Pins: every process has a row of counters, one per segment, which only it
- * writes.  A counter shared by all would bounce between processors and could
- * not be corrected when its holder dies; the row is simply cleared (cache_sweep).
+ * writes.  A counter shared by all would bounce between processors.
  *
  * Locking: head, segments and entries change under LOCK_CACHE.  Blocks are written
  * without it, behind a pin, before their entry is written.  A look-up takes no
@@ -254,16 +253,6 @@ cache_attach(wide_db *db)
 }
 
 void
-cache_sweep(wide_db *db, uint32_t slot_index)
-{
-	_Atomic uint32_t *row = pin_row(db, slot_index);
-	size_t n = cache_pins_bytes(db->seg->config.cache_size) / sizeof(uint32_t);
-
-	for (size_t i = 0; i < n; i++)
-		atomic_store_explicit(&row[i], 0, memory_order_release);
-}
-
-void
 cache_detach(wide_db *db)
 {
 	if (db->cache == NULL)
@@ -276,7 +265,8 @@ cache_detach(wide_db *db)
 				 (unsigned long long) db->cache->pinned);
 		if (db->host.report != NULL)
 			db->host.report(db->host.ctx, 2, text);
-		cache_sweep(db, db->slot_index);
+		for (uint32_t i = 0; i < db->cache->head->nsegments; i++)
+			atomic_store(&db->cache->pins[i], 0);
 	}
 	free(db->cache);
 	db->cache = NULL;

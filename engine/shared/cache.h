@@ -64,7 +64,5 @@ extern size_t cache_pins_bytes(size_t cache_size);
 extern wide_status cache_attach(wide_db *db);
 /* Releases what is still pinned and reports it to the host. */
 extern void cache_detach(wide_db *db);
-/* Releases the pins of a dead process. */
-extern void cache_sweep(wide_db *db, uint32_t slot_index);
 
 #endif /* WIDE_CACHE_H */

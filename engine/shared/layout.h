@@ -57,12 +57,11 @@ enum segment_lock
 
 /*
  * One attached process.  Only the process itself writes to its slot, except that
- * process_sweep clears the slots of dead processes and poisoning wakes waiters.
+ * poisoning wakes waiters.
  */
 typedef struct process_slot
 {
 	_Atomic uint32_t pid;	  /* 0 = the slot is free */
-	uint32_t generation;	  /* number of times that the slot was taken */
 	_Atomic uint32_t in_crit; /* depth of critical sections: segment_enter_critical */
 	_Atomic uint64_t owner;	  /* value of wide_set_owner */
 
@@ -95,8 +94,6 @@ typedef struct process_slot
 	uint32_t wait_len;				 /* bytes of the row key */
 	uint8_t wait_row[WIDE_LOCK_ROW]; /* the beginning of the row key */
 
-	/* start time of the process in clock ticks since boot; 0 = not known, the pid alone counts */
-	_Atomic uint64_t start_time;
 	_Alignas(64) _Atomic uint64_t counters[32]; /* by enum counter_id; readers add them up */
 } process_slot;
 
@@ -436,9 +433,7 @@ struct wide_db
 	struct snapshot_local *snapshots; /* snapshot.c: snapshots of this process */
 	struct replay *replay;			  /* replay.c: during recovery */
 
-	uint32_t locks_taken;		/* one bit for each enum segment_lock that is held */
-	void (*sweep)(wide_db *db); /* process_sweep, for files below process.c */
-	int64_t swept_ms;			/* time of the last segment_sweep that called it */
+	uint32_t locks_taken; /* one bit for each enum segment_lock that is held */
 };
 
 /* The address of an offset in the segment. */

@@ -18,10 +18,9 @@
  * them is returned as the one to wait for.
  *
  * Locking: the spin word of the bucket, for a few dozen instructions.  The process
- * is in a critical section meanwhile, so its death there poisons the segment
- * (process_sweep, called by processes that spin for long).  This file does not wait
- * for rows: the caller gets WIDE_BUSY and the holder's owner value, and waits by
- * means of the host.
+ * is in a critical section meanwhile.  If it is killed there, others spin until the host
+ * ends them, or until the segment is poisoned.  This file does not wait for rows: the
+ * caller gets WIDE_BUSY and the holder's owner value, and waits by means of the host.
  *
  * Behind the table there is a lock_side for each bucket, with
  *  - the newest batch whose transaction has released its locks here before it
@@ -47,8 +46,7 @@
 #include "engine/shared/segment.h"
 
 #define ENTRIES	   7
-#define SPIN_YIELD 100	 /* tries before each sched_yield */
-#define SPIN_SWEEP 20000 /* tries before each search for dead processes */
+#define SPIN_YIELD 100 /* tries before each sched_yield and look for poison */
 
 typedef struct lock_entry
 {
@@ -126,10 +124,8 @@ bucket_enter(wide_db *db, lock_bucket *b)
 			return WIDE_OK;
 		segment_leave_critical(db);
 		if (try % SPIN_YIELD == 0)
-			sched_yield();
-		if (try % SPIN_SWEEP == 0)
 		{
-			db->sweep(db);
+			sched_yield();
 			TRY(segment_check(db));
 		}
 	}
@@ -271,8 +267,8 @@ bucket_release(wide_db *db, lock_bucket *b, uint32_t owner, uint64_t left)
 	return WIDE_OK;
 }
 
-/* Returns true if `owner` has a lock in the bucket.  Needs no spin word: only the process itself,
- * or the one that sweeps its slot, changes this. */
+/* Returns true if `owner` has a lock in the bucket.  Needs no spin word: only the process itself
+ * changes this. */
 static bool
 bucket_has(lock_bucket *b, uint32_t owner)
 {
@@ -292,12 +288,6 @@ release_everywhere(wide_db *db, uint32_t owner, uint64_t left)
 		if (bucket_has(&b[i], owner))
 			TRY(bucket_release(db, &b[i], owner, left));
 	return WIDE_OK;
-}
-
-wide_status
-row_lock_sweep(wide_db *db, uint32_t slot_index)
-{
-	return release_everywhere(db, slot_index + 1, 0);
 }
 
 void

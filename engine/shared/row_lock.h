@@ -14,7 +14,5 @@ extern void row_lock_format(void *mem, uint32_t buckets);
 extern wide_status row_lock_attach(wide_db *db);
 /* Releases all row locks of this process. */
 extern void row_lock_detach(wide_db *db);
-/* Releases the row locks of a dead process.  Errors: WIDE_POISONED. */
-extern wide_status row_lock_sweep(wide_db *db, uint32_t slot_index);
 
 #endif /* WIDE_ROW_LOCK_H */

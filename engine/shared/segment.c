@@ -12,7 +12,6 @@
 #include "engine/shared/host.h"
 #include "engine/shared/layout.h"
 
-#define SWEEP_MS 500 /* least time between two searches for dead processes */
 #define SLICE_MS 100 /* longest sleep without a check for interrupts and poison */
 
 wide_state
@@ -150,17 +149,6 @@ monotonic_ms(void)
 	return (int64_t) t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-void
-segment_sweep(wide_db *db)
-{
-	int64_t now = monotonic_ms();
-
-	if (now - db->swept_ms < SWEEP_MS)
-		return;
-	db->swept_ms = now;
-	db->sweep(db);
-}
-
 wide_status
 segment_wait(wide_db *db, _Atomic uint32_t *word, uint32_t seen, int timeout_ms)
 {
@@ -180,9 +168,6 @@ segment_wait(wide_db *db, _Atomic uint32_t *word, uint32_t seen, int timeout_ms)
 		if (left <= 0)
 			return WIDE_OK;
 		futex_wait(word, seen, left < SLICE_MS ? (int) left : SLICE_MS);
-		/* the process that should change the word may have died */
-		if (atomic_load_explicit(word, memory_order_acquire) == seen)
-			segment_sweep(db);
 	}
 }
 

@@ -6,12 +6,12 @@
  *   - by the next process that wants the mutex which the dead one held (robust
  *     mutexes: EOWNERDEAD; the mutex is never marked consistent, so all later
  *     attempts get ENOTRECOVERABLE);
- *   - by process_sweep, which finds the slot of a dead process in a critical
- *     section, with a prepared transaction or with a running job.
- * Pins, snapshots and row locks of a process that died outside of all this are
- * released.  Process-shared condition variables and read-write locks are not used,
- * because they are not robust.  No process unmaps the segment: the kernel could not
- * mark the mutexes of a process that dies after that.
+ *   - by wide_detach, in a process that exits in a critical section.
+ * After any other death without wide_detach the host ends all processes, too.  Until
+ * then they may wait in vain for the dead one: each wait ends with a signal.
+ * Process-shared condition variables and read-write locks are not used, because they
+ * are not robust.  No process unmaps the segment: the kernel could not mark the mutexes
+ * of a process that dies after that.
  */
 #ifndef WIDE_SEGMENT_H
 #define WIDE_SEGMENT_H
@@ -49,16 +49,9 @@ extern void segment_wake(wide_db *db, _Atomic uint32_t *word);
 extern void segment_futex_wake(_Atomic uint32_t *word);
 
 /*
- * Frees the slots of dead processes (wide_db.sweep), but at most twice a second:
- * for loops that wait for another process.  The limit holds across calls, because
- * most waits are a series of short ones.
- */
-extern void segment_sweep(wide_db *db);
-
-/*
- * Enter and leave a critical section: a change of shared memory that the death of
- * the process would leave half done.  process_sweep poisons the segment if the
- * process dies there.  Sections may nest.
+ * Enter and leave a critical section: a change of shared memory that the exit of the
+ * process would leave half done.  wide_detach poisons the segment there.  Sections may
+ * nest.
  */
 static inline void
 segment_enter_critical(wide_db *db)

@@ -61,13 +61,9 @@ wide_attach(void *base, const char *dir, const wide_host *host, const wide_log *
 	if (log != NULL)
 		db->log = *log;
 	db->os = os != NULL ? os : os_real();
-	db->sweep = process_sweep;
 	if (!process_attach(db))
 	{
-		st = segment_check(db);
-		if (st == WIDE_OK)
-			st = status_fail(WIDE_FULL, "all %u process slots are taken",
-							 seg->config.max_processes);
+		st = status_fail(WIDE_FULL, "all %u process slots are taken", seg->config.max_processes);
 		goto done;
 	}
 	TRY_GOTO(cache_attach(db));

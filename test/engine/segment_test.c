@@ -1,12 +1,11 @@
-/* The segment: sizes, attaching, locks, waiting, deaths. */
+/* The segment: sizes, attaching, locks, waiting, the ends of processes. */
+#include "engine/compaction/job.h"
 #include "engine/shared/cache.h"
 #include "engine/shared/counter.h"
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
 #include "test/host/cache_probe.h"
 #include "segment_fixture.h"
-/* the .c file, for its static functions */
-#include "engine/shared/process.c"
 
 static const wide_config *cfg = &fixture_small;
 
@@ -16,14 +15,6 @@ static bool
 stopped(void *ctx)
 {
 	return --stop_after < 0;
-}
-
-static char reported[300];
-
-static void
-report(void *ctx, int level, const char *text)
-{
-	snprintf(reported, sizeof(reported), "%d:%s", level, text);
 }
 
 static void
@@ -252,72 +243,70 @@ test_wait(void **state)
 	fixture_unmap(base, cfg);
 }
 
-enum death
+/* Holds a pin, a row lock and a cached block. */
+static void
+hold(wide_db *db, wide_bytes row)
 {
-	DIE_IDLE,
-	DIE_LOCKED,
-	DIE_CRIT,
-	DIE_PREPARED,
-	DIE_JOB,
-	DIE_ZOMBIE
+	uint64_t holder;
+	block_ref ref;
+
+	atomic_store(&db->slot->pin, 77);
+	CHILD_CHECK(wide_row_lock(db, 1, row, &holder) == WIDE_OK);
+	CHILD_CHECK(cache_probe_put(db, 1, 0, "block", 5, false, &ref) == WIDE_OK);
+}
+
+enum end
+{
+	DETACH,
+	DETACH_IN_CRITICAL,
+	DETACH_IN_JOB,
+	KILLED_LOCKED,
+	KILLED_IN_CRITICAL
 };
 
-/*
- * A child attaches, enters the given state and dies; it holds a pin, a row
- * lock and a cached block.
- */
-static pid_t
-die(void *base, enum death how, wide_bytes row)
+/* Runs a child that attaches, holds something, and ends so. */
+static void
+run_child(void *base, enum end how, wide_bytes row)
 {
 	pid_t pid = unit_fork();
-	siginfo_t info;
+	int status = 0, job;
 
 	if (pid == 0)
 	{
 		wide_db *db = fixture_attach(base);
-		uint64_t holder;
-		block_ref ref;
 
-		atomic_store(&db->slot->pin, 77);
-		CHILD_CHECK(wide_row_lock(db, 1, row, &holder) == WIDE_OK);
-		CHILD_CHECK(cache_probe_put(db, 1, 0, "block", 5, false, &ref) == WIDE_OK);
-		if (how == DIE_LOCKED)
+		hold(db, row);
+		if (how == KILLED_LOCKED)
 			CHILD_CHECK(segment_lock(db, LOCK_SET) == WIDE_OK);
-		if (how == DIE_CRIT)
+		if (how == DETACH_IN_CRITICAL || how == KILLED_IN_CRITICAL)
 			segment_enter_critical(db);
-		if (how == DIE_PREPARED)
-			atomic_store(&db->slot->external, 5);
-		if (how == DIE_JOB)
-			db->seg->jobs[3] = (job_slot) {.used = 1, .pid = getpid()};
-		kill(getpid(), SIGKILL);
+		if (how == DETACH_IN_JOB)
+			CHILD_CHECK(job_begin(db, JOB_FLUSH, 0, &job) == WIDE_OK);
+		if (how >= KILLED_LOCKED)
+			kill(getpid(), SIGKILL);
+		wide_detach(db);
+		_exit(0);
 	}
-	/* DIE_ZOMBIE: its pid still exists */
-	waitid(P_PID, pid, &info, WEXITED | (how == DIE_ZOMBIE ? WNOWAIT : 0));
-	assert_int_equal(info.si_code, CLD_KILLED);
-	return pid;
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(how >= KILLED_LOCKED ? WIFSIGNALED(status) : status == 0);
 }
 
+/* A process that detaches leaves nothing; one that detaches in the middle of a change, or dies with
+ * a lock, poisons the segment. */
 static void
-test_death(void **state)
+test_ends(void **state)
 {
-	for (int how = DIE_IDLE; how <= DIE_ZOMBIE; how++)
+	for (int how = DETACH; how <= KILLED_LOCKED; how++)
 	{
 		void *base = fixture_map(cfg);
-		wide_host host = {.report = report};
-		wide_db *db;
+		wide_db *db = fixture_attach(base);
 		uint64_t holder;
 		wide_bytes row = {(const uint8_t *) "row", 3};
-		pid_t pid;
 
-		reported[0] = 0;
-		assert_int_equal(wide_attach(base, "/x", &host, NULL, NULL, &db), WIDE_OK);
-		pid = die(base, how, row);
-		assert_int_equal(layout_processes(db)[1].pid, pid);
-		assert_int_equal(wide_row_lock(db, 1, row, &holder), WIDE_BUSY);
-		if (how == DIE_LOCKED)
+		run_child(base, how, row);
+		if (how == KILLED_LOCKED)
 			assert_int_equal(segment_lock(db, LOCK_SET), WIDE_POISONED);
-		process_sweep(db);
-		if (how == DIE_IDLE || how == DIE_ZOMBIE)
+		if (how == DETACH)
 		{
 			assert_int_equal(segment_check(db), WIDE_OK);
 			assert_int_equal(layout_processes(db)[1].pid, 0);
@@ -332,82 +321,28 @@ test_death(void **state)
 			/* permanently */
 			assert_int_equal(segment_lock(db, LOCK_SET), WIDE_POISONED);
 			assert_int_equal(segment_lock(db, LOCK_SET), WIDE_POISONED);
+			assert_string_equal(((segment *) base)->reason,
+								how == KILLED_LOCKED
+									? "a process died while it held a lock"
+									: "a process detached while it changed shared memory");
 		}
-		if (how == DIE_CRIT)
-			assert_string_equal(reported, "2:a process died while it changed shared memory");
 		wide_detach(db);
-		if (how == DIE_ZOMBIE)
-			waitpid(pid, NULL, 0);
 		fixture_unmap(base, cfg);
 	}
 }
 
-/* A process died without ending what others wait for: a series of short waits detects that. */
+/* A process was killed and never ends what another one waits for: the wait can be interrupted. */
 static void
-test_death_awaited(void **state)
+test_wait_in_vain(void **state)
 {
 	void *base = fixture_map(cfg);
-	wide_db *db = fixture_attach(base);
-	wide_status st = WIDE_OK;
-	time_t end = time(NULL) + 20;
+	wide_host host = {.interrupted = stopped};
+	wide_db *db;
 
-	die(base, DIE_CRIT, (wide_bytes) {(const uint8_t *) "row", 3});
-	while (st == WIDE_OK && time(NULL) < end)
-		st = segment_wait(db, &db->seg->commit.applied_word, 0, 20);
-	assert_int_equal(st, WIDE_POISONED);
-	wide_detach(db);
-	fixture_unmap(base, cfg);
-}
-
-/* All slots belong to dead processes: an attaching process takes one over. */
-static void
-test_takeover(void **state)
-{
-	void *base = fixture_map(cfg);
-	wide_db *db[16];
-	wide_db *more;
-
-	for (uint8_t i = 0; i < 16; i++)
-		die(base, DIE_IDLE, (wide_bytes) {&i, 1});
-	assert_int_equal(wide_row_locks_total((wide_db[]) {{.seg = base}}), 16);
-	for (int i = 0; i < 16; i++)
-	{
-		/* only the slot that is needed is cleared, so each round frees one more */
-		db[i] = fixture_attach(base);
-		assert_int_equal(db[i]->slot->pin, 0);
-		assert_int_equal(wide_row_locks_total(db[i]), 15 - i);
-	}
-	assert_int_equal(wide_attach(base, "/x", NULL, NULL, NULL, &more), WIDE_FULL);
-	for (int i = 0; i < 16; i++)
-		wide_detach(db[i]);
-	fixture_unmap(base, cfg);
-}
-
-/* A living process has the pid of a slot's dead one: the start time distinguishes them. */
-static void
-test_pid_reuse(void **state)
-{
-	void *base = fixture_map(cfg);
-	wide_db *db = fixture_attach(base);
-	pid_t other = unit_fork();
-
-	if (other == 0)
-	{
-		pause();
-		_exit(0);
-	}
-	assert_false(process_dead(other, 0));
-	assert_false(process_dead(other, process_start_time(other)));
-	atomic_store(&layout_processes(db)[1].pid, other);
-	atomic_store(&layout_processes(db)[1].start_time, process_start_time(other));
-	process_sweep(db);
-	assert_int_equal(layout_processes(db)[1].pid, other);
-	atomic_store(&layout_processes(db)[1].start_time, process_start_time(other) - 1);
-	process_sweep(db);
-	assert_int_equal(layout_processes(db)[1].pid, 0);
-	kill(other, SIGKILL);
-	waitpid(other, NULL, 0);
-	assert_true(process_dead(other, 0));
+	assert_int_equal(wide_attach(base, "/x", &host, NULL, NULL, &db), WIDE_OK);
+	run_child(base, KILLED_IN_CRITICAL, (wide_bytes) {(const uint8_t *) "row", 3});
+	stop_after = 2;
+	assert_int_equal(segment_wait(db, &db->seg->commit.applied_word, 0, -1), WIDE_INTERRUPTED);
 	wide_detach(db);
 	fixture_unmap(base, cfg);
 }
@@ -438,8 +373,7 @@ main(void)
 		cmocka_unit_test(test_fit),		   cmocka_unit_test(test_format),
 		cmocka_unit_test(test_attach),	   cmocka_unit_test(test_locks),
 		cmocka_unit_test(test_lock_order), cmocka_unit_test(test_wait),
-		cmocka_unit_test(test_death),	   cmocka_unit_test(test_death_awaited),
-		cmocka_unit_test(test_takeover),   cmocka_unit_test(test_pid_reuse),
+		cmocka_unit_test(test_ends),	   cmocka_unit_test(test_wait_in_vain),
 		cmocka_unit_test(test_jobs),
 	};
 
