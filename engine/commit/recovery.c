@@ -5,9 +5,9 @@
  * replaying the log from restart_lsn.  Files that neither lists belong to work that did not finish.
  * They are removed after the replay, which links the files of committed large batches.
  *
- * Invariants: one process runs this, on a segment in state EMPTY; the others wait for state_word.
- * A failure leaves the state EMPTY, or DEAD if the store was poisoned on the way; then the segment
- * has to be formatted again.
+ * Invariants: one process runs this, on a segment in state EMPTY; the host keeps the others away
+ * until it is RUNNING.  A failure leaves the state EMPTY, or DEAD if the store was poisoned on the
+ * way; then the segment has to be formatted again.
  *
  * Locking: none needed; no other process works in the store before RUNNING.
  */
@@ -114,12 +114,10 @@ wide_recover(wide_db *db)
 	TRY(segment_check(db));
 	if (!atomic_compare_exchange_strong(&db->seg->state, &empty, WIDE_RECOVERING))
 		return status_fail(WIDE_INVALID, "the segment is not empty");
-	segment_wake(db, &db->seg->state_word);
 	st = recover_steps(db);
 	replay_free(db);
 	if (atomic_load(&db->seg->state) == WIDE_DEAD)
 		return st != WIDE_OK ? st : segment_check(db);
 	atomic_store(&db->seg->state, st == WIDE_OK ? WIDE_RUNNING : WIDE_EMPTY);
-	segment_wake(db, &db->seg->state_word);
 	return st;
 }

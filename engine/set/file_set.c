@@ -54,7 +54,6 @@ slot_take(wide_db *db, const file_meta *meta, uint64_t version)
 	uint32_t next = fs->next;
 
 	*fs = (file_slot) {.meta = *meta, .in_use = 1, .added_version = version};
-	fs->meta.flags &= (uint8_t) ~FILE_BUSY;
 	if (meta->global_seq != 0)
 		fs->meta.seq_min = fs->meta.seq_max = meta->global_seq;
 	set->free_files = next;

@@ -220,7 +220,6 @@ enum file_flags
 {
 	FILE_MIN_CUT = 1,	  /* min_row is a shortened (lower) bound */
 	FILE_MAX_CUT = 2,	  /* max_row is a prefix: the true bound starts with it */
-	FILE_BUSY = 4,		  /* input of a running job */
 	FILE_TS_ORDERED = 16, /* in every column timestamps rise with sequence numbers */
 	FILE_UNSYNCED = 32	  /* its bytes are in the log; it is synced before it is listed */
 };
@@ -390,8 +389,6 @@ typedef struct segment
 	wide_config config;
 
 	_Atomic uint32_t state;		 /* wide_state */
-	_Atomic uint32_t state_word; /* futex: rises with every change of state */
-	_Atomic uint32_t generation; /* rises with every attach */
 	_Atomic uint32_t slots_used; /* process slots at or above this were never taken */
 	char reason[256];			 /* why it was poisoned; the first byte is written last */
 

@@ -60,7 +60,6 @@ poison(segment *seg, const char *reason)
 		*(volatile char *) &seg->reason[0] = first;
 	}
 #define WAKE(word) (atomic_fetch_add(word, 1), segment_futex_wake(word))
-	WAKE(&seg->state_word);
 	WAKE(&seg->commit.applied_word);
 	WAKE(&seg->commit.space_word);
 	WAKE(&seg->set.work_word);

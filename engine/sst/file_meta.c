@@ -14,7 +14,7 @@
 #include "engine/shared/layout.h"
 
 /* state of the running store, which is not written */
-#define FILE_NOT_STORED (FILE_BUSY | FILE_UNSYNCED)
+#define FILE_NOT_STORED FILE_UNSYNCED
 
 /*
  * Varints: number family level flags min_len max_len bytes raw_bytes cells rows tombstones blocks

@@ -68,7 +68,6 @@ wide_attach(void *base, const char *dir, const wide_host *host, const wide_log *
 	}
 	TRY_GOTO(cache_attach(db));
 	TRY_GOTO(row_lock_attach(db));
-	atomic_fetch_add(&seg->generation, 1);
 	*out = db;
 	return WIDE_OK;
 done:
