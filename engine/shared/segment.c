@@ -8,11 +8,12 @@
 #include <time.h>
 #include <unistd.h>
 #include "engine/shared/segment.h"
+#include "engine/base/clock.h"
 #include "engine/base/status.h"
 #include "engine/shared/host.h"
 #include "engine/shared/layout.h"
 
-#define SLICE_MS 100 /* longest sleep without a check for interrupts and poison */
+#define SLICE_US 100000 /* longest sleep without a check for interrupts and poison */
 
 wide_state
 wide_segment_state(const void *base)
@@ -31,26 +32,29 @@ fail_poisoned(segment *seg)
 }
 
 wide_status
-segment_check_raw(segment *seg)
+segment_check(wide_db *db)
 {
+	segment *seg = db->seg;
+
 	if (__builtin_expect(atomic_load_explicit(&seg->state, memory_order_relaxed) == WIDE_DEAD, 0))
 		return fail_poisoned(seg);
 	return WIDE_OK;
 }
 
-wide_status
-segment_check(wide_db *db)
+void
+segment_wake(wide_db *db, _Atomic uint32_t *word)
 {
-	return segment_check_raw(db->seg);
+	atomic_fetch_add(word, 1);
+	syscall(SYS_futex, (uint32_t *) word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
 /* Marks the segment dead and wakes all waiting processes.  Takes no lock, so it works in every
  * state. */
 static void
-poison(segment *seg, const char *reason)
+poison(wide_db *db, const char *reason)
 {
+	segment *seg = db->seg;
 	char first = reason[0] != 0 ? reason[0] : '?';
-	process_slot *slots = (process_slot *) ((uint8_t *) seg + seg->slots);
 
 	if (atomic_exchange(&seg->state, WIDE_DEAD) != WIDE_DEAD)
 	{
@@ -59,13 +63,11 @@ poison(segment *seg, const char *reason)
 		atomic_thread_fence(memory_order_release);
 		*(volatile char *) &seg->reason[0] = first;
 	}
-#define WAKE(word) (atomic_fetch_add(word, 1), segment_futex_wake(word))
-	WAKE(&seg->commit.applied_word);
-	WAKE(&seg->commit.space_word);
-	WAKE(&seg->set.work_word);
+	segment_wake(db, &seg->commit.applied_word);
+	segment_wake(db, &seg->commit.space_word);
+	segment_wake(db, &seg->set.work_word);
 	for (uint32_t i = 0; i < seg->config.max_processes; i++)
-		WAKE(&slots[i].prepare_done);
-#undef WAKE
+		segment_wake(db, &layout_processes(db)[i].prepare_done);
 }
 
 void
@@ -73,47 +75,32 @@ wide_poison(wide_db *db, const char *reason)
 {
 	bool first = wide_segment_state(db->seg) != WIDE_DEAD;
 
-	poison(db->seg, reason);
+	poison(db, reason);
 	if (first && db->host.report != NULL)
 		db->host.report(db->host.ctx, 2, reason);
-}
-
-static wide_status
-lock(segment *seg, enum segment_lock which)
-{
-	int e = pthread_mutex_lock(&seg->lock[which]);
-
-	if (e == EOWNERDEAD)
-	{
-		poison(seg, "a process died while it held a lock");
-		/* not made consistent: later attempts get ENOTRECOVERABLE */
-		pthread_mutex_unlock(&seg->lock[which]);
-		return fail_poisoned(seg);
-	}
-	if (e != 0)
-	{
-		if (e != ENOTRECOVERABLE)
-			poison(seg, "a lock cannot be taken");
-		return fail_poisoned(seg);
-	}
-	if (segment_check_raw(seg) != WIDE_OK)
-	{
-		pthread_mutex_unlock(&seg->lock[which]);
-		return WIDE_POISONED;
-	}
-	return WIDE_OK;
 }
 
 wide_status
 segment_lock(wide_db *db, enum segment_lock which)
 {
-	wide_status st;
+	segment *seg = db->seg;
+	int e;
 
 	assert(db->locks_taken >> which == 0); /* the order of layout.h; not recursive */
-	st = lock(db->seg, which);
-	if (st == WIDE_OK)
+	e = pthread_mutex_lock(&seg->lock[which]);
+	if (e == EOWNERDEAD)
+		poison(db, "a process died while it held a lock");
+	else if (e != 0 && e != ENOTRECOVERABLE)
+		poison(db, "a lock cannot be taken");
+	if (e == 0 && segment_check(db) == WIDE_OK)
+	{
 		db->locks_taken |= 1u << which;
-	return st;
+		return WIDE_OK;
+	}
+	/* not made consistent after EOWNERDEAD: later attempts get ENOTRECOVERABLE */
+	if (e == 0 || e == EOWNERDEAD)
+		pthread_mutex_unlock(&seg->lock[which]);
+	return fail_poisoned(seg);
 }
 
 void
@@ -124,55 +111,30 @@ segment_unlock(wide_db *db, enum segment_lock which)
 	pthread_mutex_unlock(&db->seg->lock[which]);
 }
 
-/* Sleeps until a wake-up if *word == seen, at most timeout_ms; may return early. */
+/* Sleeps until a wake-up if *word == seen, for less than a second; may return early. */
 static void
-futex_wait(_Atomic uint32_t *word, uint32_t seen, int timeout_ms)
+futex_wait(_Atomic uint32_t *word, uint32_t seen, int64_t timeout_us)
 {
-	struct timespec t = {timeout_ms / 1000, timeout_ms % 1000 * 1000000L};
+	struct timespec t = {.tv_nsec = timeout_us * 1000};
 
 	syscall(SYS_futex, (uint32_t *) word, FUTEX_WAIT, seen, &t, NULL, 0);
-}
-
-void
-segment_futex_wake(_Atomic uint32_t *word)
-{
-	syscall(SYS_futex, (uint32_t *) word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
-}
-
-static int64_t
-monotonic_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t) t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
 wide_status
 segment_wait(wide_db *db, _Atomic uint32_t *word, uint32_t seen, int timeout_ms)
 {
-	int64_t deadline = timeout_ms < 0 ? INT64_MAX : monotonic_ms() + timeout_ms;
+	int64_t left = SLICE_US, deadline = clock_monotonic_us() + (int64_t) timeout_ms * 1000;
 
 	assert(db->locks_taken == 0);
 	for (;;)
 	{
-		int64_t left;
-
 		TRY(segment_check(db));
 		if (atomic_load_explicit(word, memory_order_acquire) != seen)
 			return WIDE_OK;
 		if (host_interrupted(db))
 			return status_fail(WIDE_INTERRUPTED, "interrupted while waiting");
-		left = timeout_ms < 0 ? SLICE_MS : deadline - monotonic_ms();
-		if (left <= 0)
+		if (timeout_ms >= 0 && (left = deadline - clock_monotonic_us()) <= 0)
 			return WIDE_OK;
-		futex_wait(word, seen, left < SLICE_MS ? (int) left : SLICE_MS);
+		futex_wait(word, seen, left < SLICE_US ? left : SLICE_US);
 	}
-}
-
-void
-segment_wake(wide_db *db, _Atomic uint32_t *word)
-{
-	atomic_fetch_add_explicit(word, 1, memory_order_acq_rel);
-	segment_futex_wake(word);
 }

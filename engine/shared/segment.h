@@ -24,8 +24,6 @@
 /* Returns WIDE_POISONED if the segment is poisoned; costs one relaxed load.  Public functions begin
  * with it. */
 extern wide_status segment_check(wide_db *db);
-/* The same for a process that is not attached yet. */
-extern wide_status segment_check_raw(segment *seg);
 
 /*
  * Takes a lock, in the order of layout.h.  Errors: WIDE_POISONED, also when the
@@ -44,9 +42,6 @@ extern wide_status segment_wait(wide_db *db, _Atomic uint32_t *word, uint32_t se
 
 /* Adds 1 to the word and wakes all processes that wait on it. */
 extern void segment_wake(wide_db *db, _Atomic uint32_t *word);
-
-/* Wakes all processes that wait on the word, without changing it. */
-extern void segment_futex_wake(_Atomic uint32_t *word);
 
 /*
  * Enter and leave a critical section: a change of shared memory that the exit of the

@@ -48,7 +48,6 @@ wide_attach(void *base, const char *dir, const wide_host *host, const wide_log *
 		return status_fail(WIDE_INVALID, "the segment was created by another build of the library");
 	if (strlen(dir) >= sizeof(db->dir) - 64)
 		return status_fail(WIDE_LIMIT, "the directory's name is too long");
-	TRY(segment_check_raw(seg));
 	db = calloc(1, sizeof(*db));
 	if (db == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory");
@@ -61,6 +60,7 @@ wide_attach(void *base, const char *dir, const wide_host *host, const wide_log *
 	if (log != NULL)
 		db->log = *log;
 	db->os = os != NULL ? os : os_real();
+	TRY_GOTO(segment_check(db));
 	if (!process_attach(db))
 	{
 		st = status_fail(WIDE_FULL, "all %u process slots are taken", seg->config.max_processes);
