@@ -145,12 +145,11 @@ typedef struct cache_head
 	uint32_t nsegments;
 	uint32_t nbuckets;
 	uint32_t nghosts;
-	uint32_t current;			/* new segment that is being filled; NONE at first */
-	uint32_t current_kept;		/* kept segment that is being filled: the youngest; NONE at first */
-	uint32_t nkept;				/* kept segments */
-	uint64_t clock;				/* rises when a segment becomes current */
-	_Atomic uint32_t processes; /* process slots that were ever used: rows of pins to look at */
-	_Atomic uint64_t live;		/* bytes of blocks that have an entry */
+	uint32_t current;	   /* new segment that is being filled; NONE at first */
+	uint32_t current_kept; /* kept segment that is being filled: the youngest; NONE at first */
+	uint32_t nkept;		   /* kept segments */
+	uint64_t clock;		   /* rises when a segment becomes current */
+	_Atomic uint64_t live; /* bytes of blocks that have an entry */
 } cache_head;
 
 struct cache_local
@@ -234,7 +233,6 @@ cache_attach(wide_db *db)
 {
 	struct cache_local *l = calloc(1, sizeof(*l));
 	uint8_t *base = LAYOUT_AT(db, db->seg->cache);
-	uint32_t n;
 
 	if (l == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory");
@@ -244,10 +242,6 @@ cache_attach(wide_db *db)
 	l->entry = (cache_entry *) (base + l->head->entries_at);
 	l->arena = base + l->head->arena_at;
 	l->pins = pin_row(db, db->slot_index);
-	n = atomic_load(&l->head->processes);
-	while (n <= db->slot_index &&
-		   !atomic_compare_exchange_weak(&l->head->processes, &n, db->slot_index + 1))
-		;
 	db->cache = l;
 	return WIDE_OK;
 }
@@ -297,7 +291,7 @@ unpin(struct cache_local *l, uint32_t segment)
 static bool
 segment_pinned(wide_db *db, uint32_t segment)
 {
-	uint32_t n = atomic_load(&db->cache->head->processes);
+	uint32_t n = layout_processes_used(db);
 	size_t stride = cache_pins_bytes(db->seg->config.cache_size) / sizeof(uint32_t);
 	_Atomic uint32_t *p = pin_row(db, 0) + segment;
 
@@ -713,7 +707,6 @@ cache_reserve(wide_db *db, uint64_t file, uint64_t offset, uint32_t len, bool hi
 			  block_ref *out)
 {
 	struct cache_local *l = db->cache;
-	bool present = false, room = false;
 
 	memset(out, 0, sizeof(*out));
 	*p = (cache_place) {.file = file, .offset = offset, .len = len, .place = NONE, .high = high};
@@ -721,24 +714,17 @@ cache_reserve(wide_db *db, uint64_t file, uint64_t offset, uint32_t len, bool hi
 		l->head->nsegments >= SEGMENTS_MIN)
 	{
 		TRY(segment_lock(db, LOCK_CACHE));
-		present = pin_present(l, file, offset, out);
-		if (!present &&
-			(room = reserve(db, file, offset, len, ghost_take(l, file, offset) || high, &p->place)))
+		if (!pin_present(l, file, offset, out) &&
+			reserve(db, file, offset, len, ghost_take(l, file, offset) || high, &p->place))
+		{
+			/* no process can find it yet, and the pin keeps the segment */
 			pin(l, place_segment(l, p->place));
+			p->to = (uint8_t *) (place_block(l, p->place) + 1);
+		}
 		segment_unlock(db, LOCK_CACHE);
 	}
-	if (present)
-		return WIDE_OK;
-	if (room)
-		/* no process can find it yet, and the pin keeps the segment */
-		p->to = (uint8_t *) (place_block(l, p->place) + 1);
-	else
-	{
-		p->place = NONE;
-		p->to = malloc(len != 0 ? len : 1);
-		if (p->to == NULL)
-			return status_fail(WIDE_NOMEM, "out of memory for a block of %u bytes", len);
-	}
+	if (out->data == NULL && p->to == NULL && (p->to = malloc(len != 0 ? len : 1)) == NULL)
+		return status_fail(WIDE_NOMEM, "out of memory for a block of %u bytes", len);
 	return WIDE_OK;
 }
 

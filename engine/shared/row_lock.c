@@ -39,6 +39,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "engine/shared/row_lock.h"
+#include "engine/base/array.h"
 #include "engine/base/hash.h"
 #include "engine/base/status.h"
 #include "engine/shared/counter.h"
@@ -75,8 +76,7 @@ _Static_assert(sizeof(lock_bucket) + sizeof(lock_side) == ROW_LOCK_BUCKET_BYTES,
 struct lock_local
 {
 	uint32_t *bucket; /* buckets with locks of this process, each once */
-	uint32_t n;
-	uint32_t cap;
+	int n, cap;
 	bool all;		/* the list is not complete: release goes through the table */
 	size_t held;	/* entries and whole buckets */
 	uint64_t after; /* newest lock_side.left of the buckets when they were locked */
@@ -95,12 +95,6 @@ bucket_side(wide_db *db, const lock_bucket *b)
 	lock_bucket *table = lock_table(db);
 
 	return (lock_side *) (table + db->seg->config.lock_buckets) + (b - table);
-}
-
-void
-row_lock_format(void *mem, uint32_t buckets)
-{
-	memset(mem, 0, (size_t) buckets * ROW_LOCK_BUCKET_BYTES);
 }
 
 wide_status
@@ -142,22 +136,11 @@ bucket_leave(wide_db *db, lock_bucket *b)
 static void
 note_bucket(struct lock_local *l, uint32_t index, uint32_t buckets)
 {
-	if (l->all)
-		return;
-	if (l->n == l->cap)
-	{
-		uint32_t cap = l->cap == 0 ? 64 : l->cap * 2;
-		uint32_t *p = l->n >= buckets / 2 ? NULL : realloc(l->bucket, cap * sizeof(*p));
-
-		if (p == NULL)
-		{
-			l->all = true;
-			return;
-		}
-		l->bucket = p;
-		l->cap = cap;
-	}
-	l->bucket[l->n++] = index;
+	if ((uint32_t) l->n >= buckets / 2 ||
+		array_grow((void **) &l->bucket, l->n, &l->cap, sizeof(*l->bucket)) != WIDE_OK)
+		l->all = true;
+	if (!l->all)
+		l->bucket[l->n++] = index;
 }
 
 /*
@@ -301,7 +284,7 @@ wide_row_unlock(wide_db *db, uint64_t left)
 	if (l->all)
 		(void) release_everywhere(db, db->slot_index + 1, left);
 	else
-		for (uint32_t i = 0; i < l->n; i++)
+		for (int i = 0; i < l->n; i++)
 			if (bucket_release(db, &lock_table(db)[l->bucket[i]], db->slot_index + 1, left) !=
 				WIDE_OK)
 				break;
@@ -309,12 +292,6 @@ wide_row_unlock(wide_db *db, uint64_t left)
 	l->n = 0;
 	l->all = false;
 	l->held = 0;
-	if (l->cap > 4096)
-	{
-		free(l->bucket);
-		l->bucket = NULL;
-		l->cap = 0;
-	}
 }
 
 uint64_t

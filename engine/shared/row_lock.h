@@ -6,10 +6,8 @@
 
 /* The functions for locking rows are in wide.h. */
 
-#define ROW_LOCK_BUCKET_BYTES 104 /* bytes of shared memory for one bucket */
+#define ROW_LOCK_BUCKET_BYTES 104 /* bytes of shared memory for one bucket; zero-filled: empty */
 
-/* Initialises an empty table of `buckets` buckets. */
-extern void row_lock_format(void *mem, uint32_t buckets);
 /* Errors: WIDE_NOMEM. */
 extern wide_status row_lock_attach(wide_db *db);
 /* Releases all row locks of this process. */

@@ -230,7 +230,6 @@ wide_segment_format(void *base, const wide_config *config)
 	 * pages may not exist yet */
 	memset((uint8_t *) base + s->slots, 0, s->cache - s->slots);
 	memset((uint8_t *) base + s->cache_pins, 0, s->regions - s->cache_pins);
-	row_lock_format((uint8_t *) base + s->locks, c.lock_buckets);
 	cache_format((uint8_t *) base + s->cache, cache_bytes_needed(c.cache_size));
 	for (int i = 0; i < WIDE_MEMTABLES; i++)
 	{
