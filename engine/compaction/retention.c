@@ -38,13 +38,17 @@ enum pending_kind
 
 typedef struct pending_entry
 {
-	uint8_t kind;
-	uint8_t type;
-	uint32_t vlen;
-	int64_t ts, ttl_us;
-	uint64_t seq, newer;
+	enum pending_kind kind;
+	entry e;	  /* without its key and value */
 	size_t value; /* offset in pending.values */
+	uint64_t newer;
 } pending_entry;
+
+typedef struct delete_list
+{
+	row_delete *d;
+	int n, cap;
+} delete_list;
 
 struct retention
 {
@@ -74,8 +78,7 @@ struct retention
 	struct
 	{
 		buffer key;
-		row_delete *deletes; /* family deletes up to the horizon */
-		int ndeletes, deletes_cap;
+		delete_list deletes; /* family deletes up to the horizon */
 		uint64_t delete_seq; /* the newest of type ENTRY_DELETE_FAMILY so far */
 		int64_t delete_ts;
 		bool delete_above; /* a family delete above the horizon has come */
@@ -84,10 +87,8 @@ struct retention
 	struct
 	{
 		buffer ukey;
-		uint32_t rowlen;
 		cell_versions track;
-		row_delete *deletes; /* column deletes up to the horizon; only with keep_deleted */
-		int ndeletes, deletes_cap;
+		delete_list deletes; /* column deletes up to the horizon; only with keep_deleted */
 		uint64_t delete_seq; /* the newest column delete so far */
 		int64_t delete_ts;
 		/* version deletes at version_ts: the last, and the one before; NO_DELETE: none */
@@ -144,6 +145,7 @@ wide_status
 retention_new(const retention_spec *spec, retention_emit_fn emit, void *arg, retention **out)
 {
 	retention *v = calloc(1, sizeof(*v));
+	int32_t least;
 
 	if (v == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory for a compaction");
@@ -164,23 +166,19 @@ retention_new(const retention_spec *spec, retention_emit_fn emit, void *arg, ret
 	v->emit = emit;
 	v->arg = arg;
 	cell_versions_init(&v->column.track, v->opt.versions, v->floors, v->nfloors, v->floor_horizon);
-	v->fewest = INT32_MAX;
 	v->fresh = spec->fresh;
 	v->known = spec->known;
 	v->ranges = spec->held;
 	v->nranges = spec->nheld;
-	v->most = v->opt.versions;
+	v->most = least = v->opt.versions;
 	for (int i = 0; i < v->nfloors; i++)
-		if (v->floors[i].versions > v->most)
-			v->most = v->floors[i].versions;
-	for (int i = 0; i < v->nfloors; i++)
-		if (v->floors[i].versions != v->opt.versions)
-		{
-			int32_t less = v->floors[i].versions < v->opt.versions ? v->floors[i].versions
-																   : v->opt.versions;
+	{
+		int32_t n = v->floors[i].versions;
 
-			v->fewest = less < v->fewest ? less : v->fewest;
-		}
+		v->most = n > v->most ? n : v->most;
+		least = n < least ? n : least;
+	}
+	v->fewest = least < v->most ? least : INT32_MAX;
 	*out = v;
 	return WIDE_OK;
 }
@@ -194,8 +192,8 @@ retention_free(retention *v)
 	buffer_free(&v->row.key);
 	buffer_free(&v->column.ukey);
 	buffer_free(&v->pending.values);
-	free(v->row.deletes);
-	free(v->column.deletes);
+	free(v->row.deletes.d);
+	free(v->column.deletes.d);
 	free(v->column.barriers);
 	free(v->pending.entries);
 	free(v);
@@ -259,11 +257,11 @@ retention_settled(const retention *v)
 	return v->needed < settled ? v->needed : settled;
 }
 
-/* Returns true if the pending delete d masks the pending entry c. */
+/* Returns true if the delete d masks the entry c behind it in the column. */
 static bool
-pending_masks(const pending_entry *d, const pending_entry *c)
+pending_masks(const entry *d, const entry *c)
 {
-	if (c->type != ENTRY_PUT || c->seq >= d->seq)
+	if (!entry_is_put(c) || c->seq >= d->seq)
 		return false;
 	return d->type == ENTRY_DELETE_COLUMN ? c->ts <= d->ts : c->ts == d->ts;
 }
@@ -274,39 +272,28 @@ static wide_status
 pending_release(retention *v, bool all)
 {
 	bool stays = v->column.above;
+	pending_entry *h = v->pending.entries;
+	int n = v->pending.n;
 
-	for (int i = 0; i < v->pending.n; i++)
-		if (all || (v->pending.entries[i].kind == PENDING_PAST &&
-					barrier_between(v, v->pending.entries[i].seq, v->pending.entries[i].newer)))
-			v->pending.entries[i].kind = PENDING_KEEP;
-	for (int i = v->pending.n - 1; i >= 0; i--)
+	/* backwards, because what follows an entry decides about it */
+	for (int i = n - 1; i >= 0; i--)
 	{
-		if (v->pending.entries[i].kind == PENDING_EXPIRED && stays)
-			v->pending.entries[i].kind = PENDING_KEEP;
-		if (v->pending.entries[i].kind == PENDING_KEEP && v->pending.entries[i].type == ENTRY_PUT)
-			stays = true;
+		bool keep = all || (h[i].kind == PENDING_EXPIRED && stays) ||
+					(h[i].kind == PENDING_PAST && barrier_between(v, h[i].e.seq, h[i].newer));
+
+		for (int j = i + 1; h[i].kind == PENDING_DELETE && j < n && !keep; j++)
+			keep = h[j].kind == PENDING_KEEP && pending_masks(&h[i].e, &h[j].e);
+		if (keep)
+			h[i].kind = PENDING_KEEP;
+		stays |= h[i].kind == PENDING_KEEP && entry_is_put(&h[i].e);
 	}
-	for (int i = 0; i < v->pending.n; i++)
+	for (int i = 0; i < n; i++)
 	{
-		const pending_entry *h = &v->pending.entries[i];
-		bool keep = h->kind == PENDING_KEEP;
-		entry e;
-
-		for (int j = i + 1; h->kind == PENDING_DELETE && j < v->pending.n && !keep; j++)
-			keep = v->pending.entries[j].kind == PENDING_KEEP &&
-				   pending_masks(h, &v->pending.entries[j]);
-		if (!keep)
+		if (h[i].kind != PENDING_KEEP)
 			continue;
-		e.ukey = v->column.ukey.data;
-		e.klen = (uint32_t) v->column.ukey.len;
-		e.rowlen = v->column.rowlen;
-		e.ts = h->ts;
-		e.seq = h->seq;
-		e.type = h->type;
-		e.vlen = h->vlen;
-		e.ttl_us = h->ttl_us;
-		e.value = v->pending.values.data + h->value;
-		TRY(keep_entry(v, &e));
+		h[i].e.ukey = v->column.ukey.data;
+		h[i].e.value = v->pending.values.data + h[i].value;
+		TRY(keep_entry(v, &h[i].e));
 	}
 	v->pending.n = 0;
 	v->pending.values.len = 0;
@@ -331,16 +318,8 @@ keep_or_decide(retention *v, const entry *e, enum pending_kind kind, uint64_t ne
 	TRY(array_grow((void **) &v->pending.entries, v->pending.n, &v->pending.cap,
 				   sizeof(pending_entry)));
 	h = &v->pending.entries[v->pending.n];
-	h->value = v->pending.values.len;
-	if (e->vlen > 0)
-		TRY(buffer_append(&v->pending.values, e->value, e->vlen));
-	h->kind = (uint8_t) kind;
-	h->type = e->type;
-	h->vlen = e->vlen;
-	h->ts = e->ts;
-	h->ttl_us = e->ttl_us;
-	h->seq = e->seq;
-	h->newer = newer;
+	*h = (pending_entry) {.kind = kind, .e = *e, .value = v->pending.values.len, .newer = newer};
+	TRY(buffer_append(&v->pending.values, e->value, e->vlen));
 	v->pending.n++;
 	return WIDE_OK;
 }
@@ -349,11 +328,9 @@ keep_or_decide(retention *v, const entry *e, enum pending_kind kind, uint64_t ne
 static wide_status
 take_column(retention *v, const entry *e)
 {
-	v->column.ukey.len = 0;
-	TRY(buffer_append(&v->column.ukey, e->ukey, e->klen));
-	v->column.rowlen = e->rowlen;
+	TRY(buffer_set(&v->column.ukey, e->ukey, e->klen));
 	cell_versions_reset(&v->column.track);
-	v->column.ndeletes = 0;
+	v->column.deletes.n = 0;
 	v->column.delete_seq = 0;
 	v->column.version_seq = v->column.version_seq2 = NO_DELETE;
 	v->column.any_put = v->column.above = v->column.delete_above = false;
@@ -365,9 +342,9 @@ take_column(retention *v, const entry *e)
 		return WIDE_OK;
 	for (int i = 0; i < v->nfloors; i++)
 		TRY(barrier_note(v, v->floors[i].seq + 1));
-	for (int i = 0; i < v->row.ndeletes; i++)
-		if (v->row.deletes[i].type == ENTRY_DELETE_FAMILY_VERSION)
-			TRY(barrier_note(v, v->row.deletes[i].seq));
+	for (int i = 0; i < v->row.deletes.n; i++)
+		if (v->row.deletes.d[i].type == ENTRY_DELETE_FAMILY_VERSION)
+			TRY(barrier_note(v, v->row.deletes.d[i].seq));
 	return WIDE_OK;
 }
 
@@ -400,11 +377,20 @@ delete_repeated(const retention *v, const entry *e, uint64_t seq, int64_t ts)
 	return e->seq > v->sure_deletes && ts == e->ts && !entry_is_untimed(e);
 }
 
+/* Adds a delete.  Within a column, one of the column reaches as a family delete does. */
+static wide_status
+delete_note(delete_list *l, const entry *e)
+{
+	uint8_t type = e->type == ENTRY_DELETE_COLUMN ? ENTRY_DELETE_FAMILY : e->type;
+
+	TRY(array_grow((void **) &l->d, l->n, &l->cap, sizeof(row_delete)));
+	l->d[l->n++] = (row_delete) {.ts = e->ts, .seq = e->seq, .type = type};
+	return WIDE_OK;
+}
+
 static wide_status
 take_family_delete(retention *v, const entry *e)
 {
-	row_delete *d;
-
 	if (e->seq > v->horizon)
 	{
 		v->row.delete_above = true;
@@ -418,12 +404,7 @@ take_family_delete(retention *v, const entry *e)
 		v->row.delete_seq = e->seq;
 		v->row.delete_ts = e->ts;
 	}
-	TRY(array_grow((void **) &v->row.deletes, v->row.ndeletes, &v->row.deletes_cap,
-				   sizeof(row_delete)));
-	d = &v->row.deletes[v->row.ndeletes++];
-	d->ts = e->ts;
-	d->seq = e->seq;
-	d->type = e->type;
+	TRY(delete_note(&v->row.deletes, e));
 	return delete_goes(v, e) ? WIDE_OK : keep_entry(v, e);
 }
 
@@ -443,14 +424,7 @@ take_column_delete(retention *v, const entry *e)
 			v->column.delete_ts = e->ts;
 		}
 		if (v->opt.keep_deleted)
-		{
-			TRY(array_grow((void **) &v->column.deletes, v->column.ndeletes, &v->column.deletes_cap,
-						   sizeof(row_delete)));
-			v->column.deletes[v->column.ndeletes].ts = e->ts;
-			/* within a column it reaches as a family delete does */
-			v->column.deletes[v->column.ndeletes].type = ENTRY_DELETE_FAMILY;
-			v->column.deletes[v->column.ndeletes++].seq = e->seq;
-		}
+			TRY(delete_note(&v->column.deletes, e));
 	}
 	else
 	{
@@ -493,9 +467,9 @@ take_put(retention *v, const entry *e)
 	v->column.any_put = true;
 	v->column.put_ts = e->ts;
 	v->column.put_seq = e->seq;
-	visibility_row_masks(v->row.deletes, v->row.ndeletes, e, &covered, &exact);
+	visibility_row_masks(v->row.deletes.d, v->row.deletes.n, e, &covered, &exact);
 	if (v->opt.keep_deleted)
-		visibility_row_masks(v->column.deletes, v->column.ndeletes, e, &covered, &exact);
+		visibility_row_masks(v->column.deletes.d, v->column.deletes.n, e, &covered, &exact);
 	else if (v->column.delete_seq > e->seq)
 		return WIDE_OK;
 	if (covered <= v->sure_deletes)
@@ -581,9 +555,8 @@ retention_feed(retention *v, const entry *e)
 		TRY(pending_release(v, false));
 		if (e->rowlen != v->row.key.len || memcmp(e->ukey, v->row.key.data, e->rowlen) != 0)
 		{
-			v->row.key.len = 0;
-			TRY(buffer_append(&v->row.key, e->ukey, e->rowlen));
-			v->row.ndeletes = 0;
+			TRY(buffer_set(&v->row.key, e->ukey, e->rowlen));
+			v->row.deletes.n = 0;
 			v->row.delete_seq = 0;
 			v->row.delete_above = false;
 		}
