@@ -22,7 +22,6 @@
 #include "engine/shared/host.h"
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
-#include "engine/set/remove.h"
 #include "engine/set/memtable.h"
 #include "engine/compaction/flush.h"
 #include "engine/compaction/job.h"
@@ -59,19 +58,13 @@ report_wait(wide_db *db)
 static wide_status
 make_room(wide_db *db, bool *held)
 {
-	bool did = false;
-	wide_status st = flush_one(db);
+	wide_status st = flush_make_room(db);
 
-	*held = false;
-	if (st != WIDE_OK && st != WIDE_END && st != WIDE_BUSY)
+	*held = st == WIDE_END;
+	if (st != WIDE_END && st != WIDE_BUSY)
 		return st;
-	TRY(remove_unneeded(db, &did));
 	/* readers hold the memtables, or another process is at work on them */
-	if (st != WIDE_OK && !did)
-	{
-		*held = st == WIDE_END;
-		usleep(1000);
-	}
+	usleep(1000);
 	return WIDE_OK;
 }
 

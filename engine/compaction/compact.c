@@ -29,7 +29,6 @@
 #include "engine/sst/sst_cursor.h"
 #include "engine/sst/sst_file.h"
 #include "engine/set/catalog.h"
-#include "engine/set/remove.h"
 #include "engine/set/edit.h"
 #include "engine/set/horizon.h"
 #include "engine/set/pin.h"
@@ -115,22 +114,15 @@ add_sources(compaction *c, merge *m, const file_meta *inputs)
 static wide_status
 flush_between(wide_db *db)
 {
-	bool did;
-	wide_status st;
-
 	for (int i = 0; i < WIDE_MEMTABLES; i++)
 	{
 		uint32_t state = atomic_load_explicit(&db->seg->memtables[i].state, memory_order_relaxed);
+		wide_status st;
 
 		if (state != MEMTABLE_IMMUTABLE && state != MEMTABLE_FLUSHED)
 			continue;
-		if (state == MEMTABLE_IMMUTABLE)
-		{
-			st = flush_one(db);
-			if (st != WIDE_OK && st != WIDE_END && st != WIDE_BUSY)
-				return st;
-		}
-		return remove_unneeded(db, &did);
+		st = flush_make_room(db);
+		return st == WIDE_END || st == WIDE_BUSY ? WIDE_OK : st;
 	}
 	return WIDE_OK;
 }
@@ -141,7 +133,7 @@ merge_inputs(compaction *c, const file_meta *inputs, int slot, output *o)
 {
 	retention_spec spec = {.family = c->family,
 						   .floors = c->floors,
-						   .horizon = c->horizon,
+						   .horizon = c->horizons.oldest,
 						   .now = c->now,
 						   .fresh = c->horizons.fresh,
 						   .held = c->horizons.held,
@@ -266,7 +258,6 @@ wide_status
 compact_family(wide_db *db, wide_family_id family, enum compact_mode mode)
 {
 	compaction c = {.db = db};
-	bool all = mode == COMPACT_ALL;
 	int slot;
 	wide_status st;
 
@@ -275,7 +266,6 @@ compact_family(wide_db *db, wide_family_id family, enum compact_mode mode)
 	/* whatever is visible has been applied: it is in a memtable, which oldest_unflushed finds, or
 	 * in a file of the pin */
 	TRY_GOTO(horizon_read(db, &c.horizons));
-	c.horizon = c.horizons.oldest;
 	TRY_GOTO(segment_lock(db, LOCK_SET));
 	c.flushed_seq = db->seg->set.flushed_seq; /* before the pin */
 	c.unflushed = oldest_unflushed(db);
@@ -294,16 +284,15 @@ compact_family(wide_db *db, wide_family_id family, enum compact_mode mode)
 		goto done;
 	}
 	st = pick_inputs(&c, mode);
-	if (st == WIDE_END && all && c.all.n == 0)
+	if (st == WIDE_END && c.all.n == 0)
 		/* no file has entries that floors matter to */
 		c.settled = pick_settled(&c);
 	if (st == WIDE_OK)
 		st = compact(&c, slot);
-	if (all && (st == WIDE_OK || st == WIDE_END) && c.settled != 0)
+	if (mode == COMPACT_ALL && (st == WIDE_OK || st == WIDE_END) && c.settled != 0)
 		TRY_GOTO(catalog_retire(db, family, c.settled));
 done:
-	if (c.pin.serial != 0)
-		pin_drop(db, &c.pin);
+	pin_drop(db, &c.pin);
 	free(c.in);
 	horizon_free(&c.horizons);
 	job_end(db, slot, st, st == WIDE_END);

@@ -40,9 +40,8 @@
 #include "engine/compaction/output.h"
 #include "engine/compaction/retention.h"
 
-/* Returns the index of the immutable memtable with the lowest number; -1: there is none. */
-static int
-oldest_immutable(wide_db *db)
+int
+flush_oldest(wide_db *db)
 {
 	int found = -1;
 
@@ -172,10 +171,10 @@ flush_one(wide_db *db)
 	bool did;
 
 	TRY(segment_check(db));
-	if (oldest_immutable(db) < 0)
+	if (flush_oldest(db) < 0)
 		return WIDE_END;
 	TRY(job_begin(db, JOB_FLUSH, 0, &job));
-	index = oldest_immutable(db);
+	index = flush_oldest(db);
 	if (index < 0)
 	{
 		job_end(db, job, WIDE_END, true);
@@ -213,4 +212,15 @@ done:
 	(void) remove_unneeded(db, &did);
 	host_wake_worker(db);
 	return WIDE_OK;
+}
+
+wide_status
+flush_make_room(wide_db *db)
+{
+	bool did = false;
+	wide_status st = flush_one(db);
+
+	if (st == WIDE_OK || st == WIDE_END || st == WIDE_BUSY)
+		TRY(remove_unneeded(db, &did));
+	return did ? WIDE_OK : st;
 }

@@ -43,7 +43,6 @@ typedef struct compaction
 	/* sequence numbers */
 	uint64_t flushed_seq; /* of the set, before the pin */
 	horizon_ranges horizons;
-	uint64_t horizon;	/* horizons.oldest */
 	uint64_t unflushed; /* no memtable has an older entry up to the horizon */
 	uint64_t settled;	/* result: see retention_settled */
 
@@ -64,7 +63,7 @@ typedef struct compaction
 static inline uint64_t
 pick_settled(const compaction *c)
 {
-	return c->horizon < c->flushed_seq ? c->horizon : c->flushed_seq;
+	return c->horizons.oldest < c->flushed_seq ? c->horizons.oldest : c->flushed_seq;
 }
 
 /* Returns true if replay will not link the file again: all that a batch linked up to flushed_seq is

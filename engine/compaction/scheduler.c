@@ -228,8 +228,7 @@ settle_empty(wide_db *db, version_edit *edit)
 	t = &db->seg->memtables[commit->active];
 	empty = atomic_load(&t->state) == MEMTABLE_ACTIVE && atomic_load(&t->cells) == 0 &&
 			atomic_load(&t->applying) == 0;
-	for (int i = 0; i < WIDE_MEMTABLES; i++)
-		empty = empty && atomic_load(&db->seg->memtables[i].state) != MEMTABLE_IMMUTABLE;
+	empty = empty && flush_oldest(db) < 0;
 	if (empty)
 	{
 		t->start_lsn = db->log.end(db->log.ctx);
@@ -279,17 +278,6 @@ switch_active(wide_db *db, uint64_t *number)
 			*number = db->seg->memtables[i].number;
 	segment_unlock(db, LOCK_COMMIT);
 	return st;
-}
-
-/* Returns true if an immutable memtable with that number or a lower one waits for its flush. */
-static bool
-unflushed(wide_db *db, uint64_t number)
-{
-	for (int i = 0; i < WIDE_MEMTABLES; i++)
-		if (atomic_load(&db->seg->memtables[i].state) == MEMTABLE_IMMUTABLE &&
-			db->seg->memtables[i].number <= number)
-			return true;
-	return false;
 }
 
 /* -------------------------------------------------------------- calls of wide.h */
@@ -348,22 +336,18 @@ flush_memtables(wide_db *db)
 {
 	uint64_t number;
 	wide_status st;
-	bool did;
+	int i;
 
 	TRY(segment_check(db));
 	/* the switch needs a free memtable: flush until there is one */
 	while ((st = switch_active(db, &number)) == WIDE_FULL)
 	{
-		st = flush_one(db);
-		if (st != WIDE_OK && st != WIDE_END && st != WIDE_BUSY)
-			return st;
-		TRY(remove_unneeded(db, &did));
-		if (st != WIDE_OK && !did)
-			TRY(wait_work(db));
+		st = flush_make_room(db);
+		TRY(st == WIDE_END || st == WIDE_BUSY ? wait_work(db) : st);
 	}
 	if (st != WIDE_OK)
 		return st;
-	while (number != 0 && unflushed(db, number))
+	while ((i = flush_oldest(db)) >= 0 && db->seg->memtables[i].number <= number)
 	{
 		st = flush_one(db);
 		if (st == WIDE_BUSY)
