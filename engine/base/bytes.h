@@ -21,20 +21,6 @@ get_u64be(const uint8_t *p)
 	return __builtin_bswap64(v);
 }
 
-static inline void
-put_u32be(uint8_t *p, uint32_t v)
-{
-	v = __builtin_bswap32(v);
-	memcpy(p, &v, 4);
-}
-
-static inline void
-put_u64be(uint8_t *p, uint64_t v)
-{
-	v = __builtin_bswap64(v);
-	memcpy(p, &v, 8);
-}
-
 static inline uint16_t
 get_u16le(const uint8_t *p)
 {
@@ -57,12 +43,6 @@ get_u64le(const uint8_t *p)
 	uint64_t v;
 	memcpy(&v, p, 8);
 	return v;
-}
-
-static inline void
-put_u16le(uint8_t *p, uint16_t v)
-{
-	memcpy(p, &v, 2);
 }
 
 static inline void

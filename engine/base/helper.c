@@ -33,8 +33,6 @@ struct helper
 	pthread_t thread;
 	bool tried;				  /* the first job was submitted */
 	bool alone;				  /* the thread could not be made */
-	bool idle;				  /* the thread waits for work */
-	bool waited;			  /* the main thread waits for a job */
 	bool stop;				  /* the thread ends when the queue is empty */
 	helper_job *first, **end; /* the queue */
 };
@@ -67,9 +65,7 @@ thread_main(void *arg)
 		{
 			if (a->stop)
 				break;
-			a->idle = true;
 			pthread_cond_wait(&a->work, &a->lock);
-			a->idle = false;
 			continue;
 		}
 		a->first = j->next;
@@ -79,8 +75,7 @@ thread_main(void *arg)
 		j->run(j);
 		pthread_mutex_lock(&a->lock);
 		atomic_store_explicit(&j->done, true, memory_order_release);
-		if (a->waited)
-			pthread_cond_signal(&a->done);
+		pthread_cond_signal(&a->done);
 	}
 	pthread_mutex_unlock(&a->lock);
 	return NULL;
@@ -127,8 +122,7 @@ helper_submit(helper *a, helper_job *j)
 	pthread_mutex_lock(&a->lock);
 	*a->end = j;
 	a->end = &j->next;
-	if (a->idle)
-		pthread_cond_signal(&a->work);
+	pthread_cond_signal(&a->work);
 	pthread_mutex_unlock(&a->lock);
 }
 
@@ -138,10 +132,8 @@ helper_wait(helper *a, helper_job *j)
 	if (helper_done(j))
 		return;
 	pthread_mutex_lock(&a->lock);
-	a->waited = true;
 	while (!helper_done(j))
 		pthread_cond_wait(&a->done, &a->lock);
-	a->waited = false;
 	pthread_mutex_unlock(&a->lock);
 }
 

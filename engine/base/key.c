@@ -50,34 +50,20 @@ key_make(buffer *b, wide_bytes row, wide_bytes qualifier)
 	return WIDE_OK;
 }
 
-/* Sets the buffer to the encoded row, followed by 00 00 if family. */
-static wide_status
-make_row(buffer *b, wide_bytes row, bool family)
-{
-	uint8_t *p;
-
-	b->len = 0;
-	TRY(buffer_reserve(b, KEY_ROW_MAX(row.len) + 2));
-	p = key_put_part(b->data, row.data, row.len);
-	if (family)
-	{
-		*p++ = 0x00;
-		*p++ = 0x00;
-	}
-	b->len = (size_t) (p - b->data);
-	return WIDE_OK;
-}
-
 wide_status
 key_make_family(buffer *b, wide_bytes row)
 {
-	return make_row(b, row, true);
+	TRY(key_make_row(b, row));
+	return buffer_append(b, "\0\0", 2);
 }
 
 wide_status
 key_make_row(buffer *b, wide_bytes row)
 {
-	return make_row(b, row, false);
+	b->len = 0;
+	TRY(buffer_reserve(b, KEY_ROW_MAX(row.len)));
+	b->len = (size_t) (key_put_part(b->data, row.data, row.len) - b->data);
+	return WIDE_OK;
 }
 
 /* Returns the length of the part at p with its terminator, or 0 if the n bytes do not begin with a
@@ -110,22 +96,18 @@ key_row_length(const uint8_t *ukey, size_t klen)
 {
 	size_t escapes;
 
-	return klen > 0 ? (uint32_t) part_length(ukey, klen, &escapes) : 0;
+	return (uint32_t) part_length(ukey, klen, &escapes);
 }
 
 bool
 key_valid(const uint8_t *ukey, size_t klen)
 {
 	size_t escapes;
-	size_t rowlen;
-	size_t rest;
+	size_t rowlen = part_length(ukey, klen, &escapes);
+	size_t rest = klen - rowlen;
 
-	if (klen == 0)
-		return false;
-	rowlen = part_length(ukey, klen, &escapes);
 	if (rowlen < 3 || rowlen - 2 - escapes > WIDE_MAX_ROW)
 		return false;
-	rest = klen - rowlen;
 	if (rest == 2 && ukey[rowlen] == 0x00 && ukey[rowlen + 1] == 0x00)
 		return true;
 	return rest > 0 && part_length(ukey + rowlen, rest, &escapes) == rest &&

@@ -81,4 +81,19 @@ unit_fork(void)
 	return pid;
 }
 
+/* Write big-endian integers, of which keys are made. */
+static inline void
+put_u32be(uint8_t *p, uint32_t v)
+{
+	v = __builtin_bswap32(v);
+	memcpy(p, &v, 4);
+}
+
+static inline void
+put_u64be(uint8_t *p, uint64_t v)
+{
+	v = __builtin_bswap64(v);
+	memcpy(p, &v, 8);
+}
+
 #endif
