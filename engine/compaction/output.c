@@ -53,8 +53,6 @@ output_finish(output *o)
 		TRY(finish_file(l));
 		TRY(buffer_append(&o->files, l->files.data, l->files.len));
 		o->bytes += l->bytes;
-		l->files.len = 0;
-		l->bytes = 0;
 		buffer_free(&l->files);
 	}
 	free(o->lanes);
@@ -80,12 +78,8 @@ find_lane(output *o, int64_t ts, output **lane)
 	int64_t window = window_number(ts, o->family.opt.window_us);
 	int i = o->lane;
 
-	if (o->lanes == NULL)
-	{
-		if ((o->lanes = calloc(OUTPUT_LANES, sizeof *o->lanes)) == NULL)
-			return status_fail(WIDE_NOMEM, "out of memory");
-		o->nlanes = 0;
-	}
+	if (o->lanes == NULL && (o->lanes = calloc(OUTPUT_LANES, sizeof *o->lanes)) == NULL)
+		return status_fail(WIDE_NOMEM, "out of memory");
 	if (i >= o->nlanes || o->lanes[i].window != window)
 		for (i = 0; i < o->nlanes && o->lanes[i].window != window;)
 			i++;
