@@ -6,7 +6,6 @@
  *
  * Locking: slots are read and written under LOCK_SET.
  */
-#include <string.h>
 #include <unistd.h>
 #include "engine/compaction/job.h"
 #include "engine/base/status.h"
@@ -14,53 +13,31 @@
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
 
-/* Returns a free slot, or the one whose job ended first; -1: all jobs are running. */
-static int
-job_slot_new(wide_db *db)
-{
-	int oldest = -1;
-
-	for (int i = 0; i < JOB_MAX; i++)
-	{
-		job_slot *j = &db->seg->jobs[i];
-
-		if (!j->used)
-			return i;
-		if (j->info.state != 0 && (oldest < 0 || j->serial < db->seg->jobs[oldest].serial))
-			oldest = i;
-	}
-	return oldest;
-}
-
 wide_status
 job_begin(wide_db *db, enum job_kind kind, wide_family_id family, int *job)
 {
+	job_slot *jobs = db->seg->jobs;
 	bool busy = false;
 
+	*job = -1; /* a free slot, otherwise the one whose job began first */
 	TRY(segment_lock(db, LOCK_SET));
-	for (int i = 0; i < JOB_MAX && !busy; i++)
+	for (int i = 0; i < JOB_MAX; i++)
+		if (job_running(&jobs[i]))
+			busy |= jobs[i].info.kind == (int) kind &&
+					(kind == JOB_FLUSH || jobs[i].info.family == family);
+		else if (*job < 0 || jobs[i].serial < jobs[*job].serial)
+			*job = i;
+	busy |= *job < 0;
+	if (!busy)
 	{
-		const job_slot *j = &db->seg->jobs[i];
-
-		busy = j->used && j->info.state == 0 && j->info.kind == (int) kind &&
-			   (kind == JOB_FLUSH || j->info.family == family);
-	}
-	*job = busy ? -1 : job_slot_new(db);
-	if (*job >= 0)
-	{
-		job_slot *j = &db->seg->jobs[*job];
-
-		memset(j, 0, sizeof *j);
-		j->used = 1;
-		j->pid = (uint32_t) getpid();
-		j->serial = ++db->seg->job_serial;
-		j->info.kind = (int) kind;
-		j->info.family = family;
-		j->info.started = host_now(db);
+		jobs[*job] = (job_slot) {
+			.pid = (uint32_t) getpid(),
+			.serial = ++db->seg->job_serial,
+			.info = {.kind = (int) kind, .family = family, .started = host_now(db)}};
 		segment_enter_critical(db);
 	}
 	segment_unlock(db, LOCK_SET);
-	return *job >= 0 ? WIDE_OK : status_fail(WIDE_BUSY, "another process does this already");
+	return busy ? status_fail(WIDE_BUSY, "another process does this already") : WIDE_OK;
 }
 
 int
@@ -71,8 +48,7 @@ job_flushing(wide_db *db)
 	if (segment_lock(db, LOCK_SET) != WIDE_OK)
 		return 0;
 	for (int i = 0; i < JOB_MAX; i++)
-		if (db->seg->jobs[i].used && db->seg->jobs[i].info.state == 0 &&
-			db->seg->jobs[i].info.kind == JOB_FLUSH)
+		if (job_running(&db->seg->jobs[i]) && db->seg->jobs[i].info.kind == JOB_FLUSH)
 			pid = (int) db->seg->jobs[i].pid;
 	segment_unlock(db, LOCK_SET);
 	return pid;
@@ -111,7 +87,7 @@ job_end(wide_db *db, int job, wide_status st, bool quiet)
 	segment_leave_critical(db);
 	if (segment_lock(db, LOCK_SET) != WIDE_OK)
 		return;
-	j->used = !quiet;
+	j->serial = quiet ? 0 : j->serial;
 	j->info.state = st == WIDE_OK ? 1 : 2;
 	j->info.ended = host_now(db);
 	segment_unlock(db, LOCK_SET);

@@ -8,12 +8,20 @@
 #define WIDE_JOB_H
 
 #include "engine/wide.h"
+#include "engine/shared/layout.h"
 
 enum job_kind
 {
 	JOB_FLUSH = 0,
 	JOB_COMPACT = 1
 };
+
+/* Requires: LOCK_SET. */
+static inline bool
+job_running(const job_slot *j)
+{
+	return j->serial != 0 && j->info.state == 0;
+}
 
 /* Returns the pid of the process that is flushing a memtable; 0: there is none. */
 extern int job_flushing(wide_db *db);

@@ -373,8 +373,7 @@ typedef struct job_slot
 {
 	wide_job_info info;
 	uint32_t pid;
-	uint32_t used;
-	uint64_t serial; /* rises with every job */
+	uint64_t serial; /* rises with every job; 0 = the slot is free */
 } job_slot;
 
 /* --------------------------------------------------------------- segment */

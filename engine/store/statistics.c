@@ -142,7 +142,7 @@ wide_jobs(wide_db *db, wide_job_info *out, int max)
 		{
 			const job_slot *j = &db->seg->jobs[i];
 
-			if (j->used && j->serial < below && (best == NULL || j->serial > best->serial))
+			if (j->serial < below && j->serial > (best != NULL ? best->serial : 0))
 				best = j;
 		}
 		if (best == NULL)

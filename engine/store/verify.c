@@ -64,7 +64,7 @@ work_in_progress(wide_db *db)
 	if (segment_lock(db, LOCK_SET) != WIDE_OK)
 		return true;
 	for (int i = 0; i < JOB_MAX; i++)
-		busy |= db->seg->jobs[i].used && db->seg->jobs[i].info.state == 0;
+		busy |= job_running(&db->seg->jobs[i]);
 	busy |= db->seg->set.reserved_files > 0;
 	segment_unlock(db, LOCK_SET);
 	return busy;

@@ -356,8 +356,8 @@ test_jobs(void **state)
 
 	assert_int_equal(wide_jobs(db, out, JOB_MAX), 0);
 	for (int i = 0; i < 5; i++)
-		db->seg->jobs[(i * 7) % JOB_MAX] = (job_slot) {
-			.used = 1, .serial = i + 1, .info = {.family = i, .state = 1}};
+		db->seg->jobs[(i * 7) % JOB_MAX] = (job_slot) {.serial = i + 1,
+													   .info = {.family = i, .state = 1}};
 	assert_int_equal(wide_jobs(db, out, JOB_MAX), 5);
 	for (int i = 0; i < 5; i++)
 		assert_int_equal(out[i].family, 4 - i);
