@@ -369,6 +369,13 @@ ghost_take(struct cache_local *l, uint64_t file, uint64_t offset)
 	return x < KEPT_PART(l->head->nsegments);
 }
 
+static inline bool
+entry_of_file(const cache_entry *e, uint64_t file)
+{
+	return atomic_load_explicit(&e->file, memory_order_relaxed) == file &&
+		   atomic_load_explicit(&e->len, memory_order_relaxed) != 0;
+}
+
 /* Returns the entry of a block or NULL.  Under LOCK_CACHE. */
 static cache_entry *
 entry_find(const struct cache_local *l, uint64_t file, uint64_t offset)
@@ -376,9 +383,8 @@ entry_find(const struct cache_local *l, uint64_t file, uint64_t offset)
 	cache_entry *e = bucket_of(l, file, offset);
 
 	for (int i = 0; i < WAYS; i++, e++)
-		if (atomic_load_explicit(&e->file, memory_order_relaxed) == file &&
-			atomic_load_explicit(&e->offset, memory_order_relaxed) == offset &&
-			atomic_load_explicit(&e->len, memory_order_relaxed) != 0)
+		if (entry_of_file(e, file) &&
+			atomic_load_explicit(&e->offset, memory_order_relaxed) == offset)
 			return e;
 	return NULL;
 }
@@ -795,17 +801,13 @@ cache_forget_file(wide_db *db, uint64_t file)
 	if (l->head->nsegments < SEGMENTS_MIN)
 		return;
 	/* the search needs no lock: no process adds blocks of a file that is gone */
-	for (uint64_t i = 0; i < n; i++)
+	for (cache_entry *e = l->entry; e < l->entry + n; e++)
 	{
-		cache_entry *e = &l->entry[i];
-
-		if (atomic_load_explicit(&e->file, memory_order_relaxed) != file ||
-			atomic_load_explicit(&e->len, memory_order_relaxed) == 0)
+		if (!entry_of_file(e, file))
 			continue;
 		if (segment_lock(db, LOCK_CACHE) != WIDE_OK)
 			return;
-		if (atomic_load_explicit(&e->file, memory_order_relaxed) == file &&
-			atomic_load_explicit(&e->len, memory_order_relaxed) != 0)
+		if (entry_of_file(e, file))
 			entry_write(l, e, 0, 0, 0, 0, 0);
 		segment_unlock(db, LOCK_CACHE);
 	}

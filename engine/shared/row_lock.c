@@ -232,11 +232,12 @@ wide_row_lock(wide_db *db, wide_table_id table, wide_bytes row, uint64_t *holder
 	return WIDE_OK;
 }
 
-/* Releases the locks of `owner` (slot index + 1) in the bucket; `left` as wide_row_unlock's lsn. */
+/* Releases the process's locks in the bucket; `left` as wide_row_unlock's lsn. */
 static wide_status
-bucket_release(wide_db *db, lock_bucket *b, uint32_t owner, uint64_t left)
+bucket_release(wide_db *db, lock_bucket *b, uint64_t left)
 {
 	_Atomic uint64_t *newest = &bucket_side(db, b)->left;
+	uint32_t owner = db->slot_index + 1;
 
 	TRY(bucket_enter(db, b));
 	if (left > atomic_load_explicit(newest, memory_order_relaxed))
@@ -262,32 +263,24 @@ bucket_has(lock_bucket *b, uint32_t owner)
 	return has;
 }
 
-static wide_status
-release_everywhere(wide_db *db, uint32_t owner, uint64_t left)
-{
-	lock_bucket *b = lock_table(db);
-
-	for (uint32_t i = 0; i < db->seg->config.lock_buckets; i++)
-		if (bucket_has(&b[i], owner))
-			TRY(bucket_release(db, &b[i], owner, left));
-	return WIDE_OK;
-}
-
 void
 wide_row_unlock(wide_db *db, uint64_t left)
 {
 	struct lock_local *l = db->locks;
+	uint32_t n;
 
 	if (l == NULL || l->held == 0)
 		return;
-	/* failures mean poison: locks do not matter then */
-	if (l->all)
-		(void) release_everywhere(db, db->slot_index + 1, left);
-	else
-		for (int i = 0; i < l->n; i++)
-			if (bucket_release(db, &lock_table(db)[l->bucket[i]], db->slot_index + 1, left) !=
-				WIDE_OK)
-				break;
+	n = l->all ? db->seg->config.lock_buckets : (uint32_t) l->n;
+	for (uint32_t i = 0; i < n; i++)
+	{
+		lock_bucket *b = &lock_table(db)[l->all ? i : l->bucket[i]];
+
+		/* a failure means poison: locks do not matter then */
+		if ((!l->all || bucket_has(b, db->slot_index + 1)) &&
+			bucket_release(db, b, left) != WIDE_OK)
+			break;
+	}
 	l->after = 0;
 	l->n = 0;
 	l->all = false;
