@@ -579,8 +579,5 @@ retention_feed(retention *v, const entry *e)
 wide_status
 retention_end(retention *v)
 {
-	TRY(pending_release(v, false));
-	v->column.ukey.len = 0;
-	v->row.key.len = 0;
-	return WIDE_OK;
+	return pending_release(v, false);
 }
