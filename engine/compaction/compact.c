@@ -42,36 +42,25 @@
 #include "engine/compaction/pick.h"
 #include "engine/compaction/retention.h"
 
-/* See retention_spec.bottom. */
-static bool
-is_bottom(const compaction *c)
+/* Sets what the files outside the compaction decide: see `known` and `bottom` of retention_spec. */
+static void
+look_outside(const compaction *c, retention_spec *spec)
 {
+	spec->bottom = true;
+	spec->known = c->unflushed - 1;
 	for (int i = 0; i < c->all.n; i++)
 	{
 		const file_meta *f = &c->all.files[i];
 
-		if (!c->in[i] && file_meta_overlap(&c->hull, f) &&
-			(f->level > c->to || f->seq_min <= c->hull.seq_max))
-			return false;
+		if (c->in[i] || !file_meta_overlap(&c->hull, f))
+			continue;
+		if (f->level > c->to || f->seq_min <= c->hull.seq_max)
+			spec->bottom = false;
+		if (f->seq_min > c->hull.seq_max && f->seq_min <= spec->known)
+			spec->known = f->seq_min - 1;
 	}
-	return true;
-}
-
-/* See retention_spec.known. */
-static uint64_t
-known_until(const compaction *c)
-{
-	uint64_t known = c->unflushed - 1;
-
-	for (int i = 0; i < c->all.n; i++)
-	{
-		const file_meta *f = &c->all.files[i];
-
-		if (!c->in[i] && f->seq_min > c->hull.seq_max && f->seq_min <= known &&
-			file_meta_overlap(&c->hull, f))
-			known = f->seq_min - 1;
-	}
-	return known > c->hull.seq_max ? known : c->hull.seq_max;
+	if (spec->known < c->hull.seq_max)
+		spec->known = c->hull.seq_max;
 }
 
 /* Returns the seq of the oldest entry in memtables that are not flushed.  Requires: LOCK_SET. */
@@ -143,8 +132,7 @@ merge_inputs(compaction *c, const file_meta *inputs, int slot, output *o)
 	uint64_t total = 0, entries = 1, n = 0;
 	wide_status st;
 
-	spec.bottom = is_bottom(c);
-	spec.known = known_until(c);
+	look_outside(c, &spec);
 	retention_gap(&spec, c->all.files, c->all.n, c->in, &c->hull, c->hull.seq_min, c->hull.seq_max);
 	spec.tombstone_seq = pick_settled(c);
 	for (int i = 0; i < c->nin; i++)
