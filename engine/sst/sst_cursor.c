@@ -37,10 +37,7 @@ leave_block(sst_cursor *c)
 static void
 leave_index(sst_cursor *c)
 {
-	if (c->index_ref.data == NULL)
-		return;
 	cache_unpin(c->db, &c->index_ref);
-	memset(&c->index_ref, 0, sizeof(c->index_ref));
 	c->index.valid = false;
 }
 
@@ -111,8 +108,8 @@ load_partition(sst_cursor *c, uint32_t part)
 	leave_index(c);
 	/* without `ahead`, whose bytes are the data blocks' that come next; the index lies behind them
 	 */
-	TRY(sst_reader_block(c->r, c->r->parts[part].index, c->flags, true, NULL, &c->index_ref,
-						 &cached));
+	TRY(sst_reader_block(c->r, c->r->parts[part].index, c->flags & ~SST_CACHED, true, NULL,
+						 &c->index_ref, &cached));
 	c->partition = part;
 	return in_index(c, block_open(&c->index, c->index_ref.data, c->index_ref.len));
 }
@@ -267,6 +264,15 @@ sst_cursor_seek_before(sst_cursor *c, const uint8_t *ukey, uint32_t klen)
 	return arrived(c);
 }
 
+/* Moves to the first entry of the index cursor's data block. */
+static wide_status
+enter_block(sst_cursor *c)
+{
+	TRY(load_block(c));
+	TRY(in_block(c, block_first(&c->block)));
+	return arrived(c);
+}
+
 wide_status
 sst_cursor_first(sst_cursor *c)
 {
@@ -275,9 +281,42 @@ sst_cursor_first(sst_cursor *c)
 		return WIDE_OK;
 	TRY(load_partition(c, 0));
 	TRY(in_index(c, block_first(&c->index)));
-	TRY(load_block(c));
-	TRY(in_block(c, block_first(&c->block)));
-	return arrived(c);
+	return enter_block(c);
+}
+
+wide_status
+sst_cursor_index(sst_cursor *c, uint64_t block)
+{
+	const sst_partition *parts = c->r->parts;
+	uint32_t part = 0, high = c->r->nparts;
+
+	c->valid = false;
+	/* find the first partition that ends behind the block */
+	while (part < high)
+	{
+		uint32_t mid = part + (high - part) / 2;
+
+		if (parts[mid].blocks <= block)
+			part = mid + 1;
+		else
+			high = mid;
+	}
+	if (part < c->r->nparts)
+	{
+		TRY(load_partition(c, part));
+		block -= part > 0 ? parts[part - 1].blocks : 0;
+		TRY(in_index(c, block_seek_entry(&c->index, (uint32_t) block)));
+		if (c->index.valid && block < c->index.entries)
+			return WIDE_OK;
+	}
+	return sst_reader_corrupt(c->r->number, c->r->body, "an index block is empty or too short");
+}
+
+wide_status
+sst_cursor_block(sst_cursor *c, uint64_t block)
+{
+	TRY(sst_cursor_index(c, block));
+	return enter_block(c);
 }
 
 /* Moves to the first entry of the next block. */
@@ -296,9 +335,7 @@ next_block(sst_cursor *c)
 		TRY(load_partition(c, c->partition + 1));
 		TRY(in_index(c, block_first(&c->index)));
 	}
-	TRY(load_block(c));
-	TRY(in_block(c, block_first(&c->block)));
-	return arrived(c);
+	return enter_block(c);
 }
 
 /* After a move of the block cursor. */

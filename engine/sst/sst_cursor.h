@@ -54,6 +54,8 @@ sst_cursor_entry(const sst_cursor *c)
  * Moves.  c->valid is false afterwards if there is no such entry.
  * Errors: WIDE_CORRUPT, WIDE_NOMEM, others of os_fail(); the cursor is then not valid, and may be
  * positioned again or closed.
+ * With SST_CACHED: WIDE_END if the data block is not in the block cache; the index cursor is on its
+ * entry.
  */
 extern wide_status sst_cursor_first(sst_cursor *c);
 extern wide_status sst_cursor_next(sst_cursor *c);
@@ -61,6 +63,12 @@ extern wide_status sst_cursor_next(sst_cursor *c);
 /* Moves to the first entry >= (ukey, ts, seq) in key order. */
 extern wide_status sst_cursor_seek(sst_cursor *c, const uint8_t *ukey, uint32_t klen, int64_t ts,
 								   uint64_t seq);
+
+/* Moves to the first entry of a data block of the file, counted from 0. */
+extern wide_status sst_cursor_block(sst_cursor *c, uint64_t block);
+
+/* Moves only the index cursor, to the entry of that data block. */
+extern wide_status sst_cursor_index(sst_cursor *c, uint64_t block);
 
 /* Moves to the last entry with a smaller ukey. */
 extern wide_status sst_cursor_seek_before(sst_cursor *c, const uint8_t *ukey, uint32_t klen);

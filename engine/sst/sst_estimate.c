@@ -6,8 +6,8 @@
  * keys of the block before and of the block.  A range of few blocks that are all in the cache is
  * counted.
  *
- * Invariants: data blocks are looked at in the block cache only; index and filter blocks are read
- * through it.  No block stays pinned after a call.
+ * Invariants: data blocks are looked at in the block cache only (SST_CACHED); index and filter
+ * blocks are read through it.  No block stays pinned after a call.
  */
 #include <math.h>
 #include <string.h>
@@ -16,9 +16,9 @@
 #include "engine/base/entry.h"
 #include "engine/base/key.h"
 #include "engine/base/status.h"
-#include "engine/shared/cache.h"
 #include "engine/shared/layout.h"
 #include "engine/sst/block.h"
+#include "engine/sst/sst_cursor.h"
 #include "engine/sst/sst_file.h"
 #include "engine/sst/sst_reader.h"
 
@@ -27,16 +27,6 @@
 #define DIGITS		 16 /* bytes of a key that interpolation uses, behind the common prefix */
 #define JUMP		 4	/* a block this many times wider than its neighbours has a jump in it */
 #define ROW_ENTRIES	 64 /* entries of a row that are looked at to see whether it is alive */
-
-/* Opens the index block of a partition. */
-static wide_status
-open_index(sst_reader *r, uint32_t part, block_ref *ref, block_cursor *c)
-{
-	bool cached;
-
-	TRY(sst_reader_block(r, r->parts[part].index, 0, true, NULL, ref, &cached));
-	return block_open(c, ref->data, ref->len);
-}
 
 /* --------------------------------------------------------- interpolation */
 
@@ -155,135 +145,101 @@ interpolate(const around *a, const uint8_t *ukey, uint32_t klen)
 
 /* ----------------------------------------------------------------- places */
 
-/* Opens the data block of an index entry.  Returns false if the block cache does not have it. */
-static bool
-cached_block(sst_reader *r, const entry *index, block_ref *ref, block_cursor *c)
-{
-	sst_handle h;
-
-	if (sst_reader_handle(r, index, &h) != WIDE_OK || !cache_get(r->db, r->number, h.off, ref))
-		return false;
-	if (block_open(c, ref->data, ref->len) == WIDE_OK)
-		return true;
-	cache_unpin(r->db, ref);
-	memset(ref, 0, sizeof *ref);
-	return false;
-}
-
-/* Appends the last key of a block of a partition; blocks are counted from 1, and 0 is what lies
- * before the partition.  Moves the index cursor. */
-static wide_status
-append_last_key(sst_reader *r, uint32_t part, uint32_t block, block_cursor *index, buffer *out)
-{
-	const file_meta *m = &r->prop.meta;
-
-	if (block == 0)
-		return part > 0 ? buffer_append(out, r->parts[part - 1].key, r->parts[part - 1].klen)
-						: buffer_append(out, m->min_row, m->min_len);
-	TRY(block_seek_entry(index, block - 1));
-	return index->valid ? buffer_append(out, index->e.ukey, index->e.klen) : WIDE_OK;
-}
-
-/* Sets *a to the keys around a block that has `before` blocks of its partition before it. */
-static wide_status
-keys_around(sst_reader *r, uint32_t part, uint32_t before, block_cursor *index, around *a)
-{
-	for (uint32_t i = 0; i < 4; i++)
-		if (before + i > 0 && before + i <= (uint64_t) index->entries + 1)
-			TRY(append_last_key(r, part, before + i - 1, index, &a->key[i]));
-	return WIDE_OK;
-}
-
-/* Sets *part to the fraction of a block's entries that lie before ukey. */
-static wide_status
-place_in_block(block_cursor *c, const uint8_t *ukey, uint32_t klen, double *part)
-{
-	uint32_t before;
-
-	*part = 1;
-	TRY(block_seek(c, ukey, klen, INT64_MAX, SEQ_MAX));
-	if (c->valid)
-	{
-		TRY(block_entries_before(c, &before));
-		*part = (double) before / c->entries;
-	}
-	return WIDE_OK;
-}
-
 /* How much lies before a key. */
 typedef struct place
 {
 	double blocks, rows;
 } place;
 
-/* Sets *rows to the rows of the partition up to the end of a block; blocks are counted from 1. */
+/* Sets *a to the keys around a block that has `before` blocks of its partition before it.  The
+ * first one may be the last key of the partition before, or the beginning of the file. */
 static wide_status
-rows_up_to(sst_reader *r, block_cursor *index, uint32_t block, double *rows)
+keys_around(sst_cursor *c, uint32_t before, around *a)
 {
-	sst_handle h = {0};
+	const sst_reader *r = c->r;
+	const file_meta *m = &r->prop.meta;
+	const sst_partition *last = c->partition > 0 ? &r->parts[c->partition - 1] : NULL;
 
-	if (block > 0)
+	for (uint32_t i = 0; i < 4; i++)
 	{
-		TRY(block_seek_entry(index, block - 1));
-		if (index->valid)
-			TRY(sst_reader_handle(r, &index->e, &h));
+		uint64_t block = (uint64_t) before + i; /* of the partition, counted from 2 */
+
+		if (block == 1)
+			TRY(last != NULL ? buffer_append(&a->key[i], last->key, last->klen)
+							 : buffer_append(&a->key[i], m->min_row, m->min_len));
+		if (block < 2 || block > (uint64_t) c->index.entries + 1)
+			continue;
+		TRY(block_seek_entry(&c->index, (uint32_t) (block - 2)));
+		TRY(buffer_append(&a->key[i], c->index.e.ukey, c->index.e.klen));
 	}
-	*rows = (double) h.rows;
 	return WIDE_OK;
 }
 
-/* Estimates how much of a partition lies before ukey. */
+/* Sets *in to the fraction of the block of the index cursor's entry that lies before ukey. */
 static wide_status
-place_in_partition(sst_reader *r, uint32_t part, const uint8_t *ukey, uint32_t klen, place *out)
+place_in_block(sst_cursor *c, const uint8_t *ukey, uint32_t klen, uint32_t before, double *in)
 {
-	block_cursor index = {0}, c = {0};
-	block_ref index_ref = {0}, ref = {0};
 	around a = {0};
-	uint32_t before = 0;
-	double in = 0, rows_before, rows;
+	uint32_t n;
 	wide_status st;
 
-	TRY_GOTO(open_index(r, part, &index_ref, &index));
-	TRY_GOTO(block_seek(&index, ukey, klen, INT64_MAX, SEQ_MAX));
-	TRY_GOTO(block_entries_before(&index, &before));
-	if (index.valid && cached_block(r, &index.e, &ref, &c))
-		TRY_GOTO(place_in_block(&c, ukey, klen, &in));
-	else if (index.valid)
+	if (c->valid)
 	{
-		TRY_GOTO(keys_around(r, part, before, &index, &a));
-		in = interpolate(&a, ukey, klen);
+		TRY(block_entries_before(&c->block, &n));
+		*in = (double) n / c->block.entries;
+		return WIDE_OK;
 	}
-	TRY_GOTO(rows_up_to(r, &index, before, &rows_before));
-	TRY_GOTO(rows_up_to(r, &index, before + 1, &rows));
-	out->blocks = before + in;
-	out->rows = rows_before + in * (rows - rows_before);
+	TRY_GOTO(keys_around(c, before, &a));
+	*in = interpolate(&a, ukey, klen);
 done:
 	for (int i = 0; i < 4; i++)
 		buffer_free(&a.key[i]);
-	block_close(&index);
-	block_close(&c);
-	cache_unpin(r->db, &ref);
-	cache_unpin(r->db, &index_ref);
 	return st;
 }
 
-/* Estimates how much of the file lies before ukey. */
+/* Estimates how much of the file lies before ukey.  The cursor loses its position. */
 static wide_status
-find_place(sst_reader *r, const uint8_t *ukey, uint32_t klen, place *out)
+find_place(sst_cursor *c, const uint8_t *ukey, uint32_t klen, place *out)
 {
-	uint32_t part = sst_reader_find_partition(r, ukey, klen, INT64_MAX, SEQ_MAX);
-	place in;
-	const sst_partition *p = &r->parts[part];
+	const sst_reader *r = c->r;
+	const sst_partition *p;
+	sst_handle h, last = {0};
+	place base = {0, 0};
+	uint32_t before;
+	double in;
+	wide_status st = sst_cursor_seek(c, ukey, klen, INT64_MAX, SEQ_MAX);
 
-	out->blocks = (double) r->prop.meta.blocks;
-	out->rows = (double) r->prop.meta.rows;
-	if (part == r->nparts || r->prop.meta.blocks == 0)
-		return WIDE_OK;
-	TRY(place_in_partition(r, part, ukey, klen, &in));
-	*out = (place) {part > 0 ? (double) p[-1].blocks : 0, part > 0 ? (double) p[-1].rows : 0};
-	out->blocks = fmin(out->blocks + in.blocks, (double) p->blocks);
-	out->rows = fmin(out->rows + in.rows, (double) p->rows);
+	*out = (place) {(double) r->prop.meta.blocks, (double) r->prop.meta.rows};
+	if (st == WIDE_OK && !c->valid)
+		return WIDE_OK; /* the end of the file */
+	if (st != WIDE_OK && st != WIDE_END)
+		return st;
+	p = &r->parts[c->partition];
+	if (c->partition > 0)
+		base = (place) {(double) p[-1].blocks, (double) p[-1].rows};
+	TRY(sst_reader_handle(r, &c->index.e, &h));
+	TRY(block_entries_before(&c->index, &before));
+	TRY(place_in_block(c, ukey, klen, before, &in));
+	c->valid = false;
+	if (before > 0)
+	{
+		TRY(block_seek_entry(&c->index, before - 1));
+		TRY(sst_reader_handle(r, &c->index.e, &last));
+	}
+	out->blocks = fmin(base.blocks + before + in, (double) p->blocks);
+	out->rows = fmin(base.rows + (double) last.rows + in * ((double) h.rows - (double) last.rows),
+					 (double) p->rows);
 	return WIDE_OK;
+}
+
+/* Moves *from and *to, the ends of the file, to the bounds.  The cursor loses its position. */
+static wide_status
+find_range(sst_cursor *c, const uint8_t *lo, uint32_t lolen, const uint8_t *hi, uint32_t hilen,
+		   place *from, place *to)
+{
+	if (lo != NULL)
+		TRY(find_place(c, lo, lolen, from));
+	return hi != NULL ? find_place(c, hi, hilen, to) : WIDE_OK;
 }
 
 /* ---------------------------------------------------------------- extents */
@@ -342,129 +298,59 @@ count_entry(extent_counter *k, const entry *e)
 	return WIDE_OK;
 }
 
-/* Counts the entries of a data block that are in the range.  *more: the range goes on behind it. */
-static wide_status
-count_block(extent_counter *k, block_cursor *c, const uint8_t *lo, uint32_t lolen,
-			const uint8_t *hi, uint32_t hilen, bool *more)
-{
-	*more = true;
-	TRY(lo != NULL ? block_seek(c, lo, lolen, INT64_MAX, SEQ_MAX) : block_first(c));
-	while (c->valid)
-	{
-		if (hi != NULL && ukey_compare(c->e.ukey, c->e.klen, hi, hilen) >= 0)
-		{
-			*more = false;
-			return WIDE_OK;
-		}
-		TRY(count_entry(k, &c->e));
-		TRY(block_next(c));
-	}
-	return WIDE_OK;
-}
-
 /* Counts the range.  *done: it was counted, because all its blocks are in the block cache. */
 static wide_status
-count_cached(sst_reader *r, const uint8_t *lo, uint32_t lolen, const uint8_t *hi, uint32_t hilen,
+count_cached(sst_cursor *c, const uint8_t *lo, uint32_t lolen, const uint8_t *hi, uint32_t hilen,
 			 sst_extent *out, bool *done)
 {
-	uint32_t part = lo != NULL ? sst_reader_find_partition(r, lo, lolen, INT64_MAX, SEQ_MAX) : 0;
-	block_cursor index = {0}, c = {0};
-	block_ref index_ref = {0}, ref = {0};
 	extent_counter k = {.out = out};
-	bool more = part < r->nparts;
-	wide_status st = WIDE_OK;
+	wide_status st;
 
-	memset(out, 0, sizeof *out);
-	*done = false;
-	for (bool first = true; more; first = false)
+	TRY_GOTO(lo != NULL ? sst_cursor_seek(c, lo, lolen, INT64_MAX, SEQ_MAX) : sst_cursor_first(c));
+	while (c->valid &&
+		   (hi == NULL || ukey_compare(c->block.e.ukey, c->block.e.klen, hi, hilen) < 0))
 	{
-		if (first || !index.valid)
-		{
-			if (!first && ++part >= r->nparts)
-				break;
-			cache_unpin(r->db, &index_ref);
-			memset(&index_ref, 0, sizeof index_ref);
-			TRY_GOTO(open_index(r, part, &index_ref, &index));
-			TRY_GOTO(first && lo != NULL ? block_seek(&index, lo, lolen, INT64_MAX, SEQ_MAX)
-										 : block_first(&index));
-			if (!index.valid)
-				goto done;
-		}
-		if (!cached_block(r, &index.e, &ref, &c))
-			goto done;
-		TRY_GOTO(count_block(&k, &c, first ? lo : NULL, lolen, hi, hilen, &more));
-		cache_unpin(r->db, &ref);
-		memset(&ref, 0, sizeof ref);
-		TRY_GOTO(block_next(&index));
+		TRY_GOTO(count_entry(&k, &c->block.e));
+		TRY_GOTO(sst_cursor_next(c));
 	}
 	count_row_end(&k);
-	*done = true;
 done:
-	block_close(&index);
-	block_close(&c);
 	buffer_free(&k.row);
-	cache_unpin(r->db, &ref);
-	cache_unpin(r->db, &index_ref);
-	return st;
-}
-
-/* Opens the index block that has the entry of data block number `block` of the file, and moves the
- * cursor to it; not valid if there is none. */
-static wide_status
-index_entry(sst_reader *r, uint64_t block, block_ref *ref, block_cursor *c)
-{
-	uint32_t part = 0, high = r->nparts;
-
-	/* find the first partition that ends behind the block */
-	while (part < high)
-	{
-		uint32_t mid = part + (high - part) / 2;
-
-		if (r->parts[mid].blocks <= block)
-			part = mid + 1;
-		else
-			high = mid;
-	}
-	if (part == r->nparts)
-		return WIDE_OK;
-	TRY(open_index(r, part, ref, c));
-	return block_seek_entry(c, (uint32_t) (block - (part > 0 ? r->parts[part - 1].blocks : 0)));
+	*done = st == WIDE_OK;
+	return st == WIDE_END ? WIDE_OK : st;
 }
 
 /* Counts the rows that begin in a data block, if it is in the block cache; then increments *found.
  */
 static wide_status
-count_sample(sst_reader *r, uint64_t block, extent_counter *k, int *found)
+count_sample(sst_cursor *c, uint64_t block, extent_counter *k, int *found)
 {
-	block_cursor index = {0}, c = {0};
-	block_ref index_ref = {0}, ref = {0};
 	double rows = k->out->rows, dead = k->out->dead;
-	bool more;
 	wide_status st;
 
 	k->row.len = 0;
-	TRY_GOTO(index_entry(r, block > 0 ? block - 1 : 0, &index_ref, &index));
-	if (block > 0 && index.valid)
+	if (block > 0)
 	{
+		const entry *last = &c->index.e;
+
 		/* the last row of the block before does not begin here */
-		TRY_GOTO(buffer_append(&k->row, index.e.ukey, key_row_length(index.e.ukey, index.e.klen)));
-		memset(&k->life, 0, sizeof k->life);
-		k->life.alive = true;
-		TRY_GOTO(block_next(&index));
+		TRY(sst_cursor_index(c, block - 1));
+		TRY(buffer_append(&k->row, last->ukey, key_row_length(last->ukey, last->klen)));
+		k->life = (row_life) {.alive = true};
 	}
-	if (!index.valid || !cached_block(r, &index.e, &ref, &c))
-		goto done;
+	st = sst_cursor_block(c, block);
+	if (st != WIDE_OK)
+		return st == WIDE_END ? WIDE_OK : st;
 	++*found;
-	TRY_GOTO(count_block(k, &c, NULL, 0, NULL, 0, &more));
+	for (c->valid = false; c->block.valid;)
+	{
+		TRY(count_entry(k, &c->block.e));
+		TRY(block_next(&c->block));
+	}
 	count_row_end(k);
 	if (k->out->dead - dead > k->out->rows - rows)
 		k->out->dead = dead + k->out->rows - rows;
-done:
-	block_close(&index);
-	block_close(&c);
-	cache_unpin(r->db, &ref);
-	cache_unpin(r->db, &index_ref);
-	return st;
+	return WIDE_OK;
 }
 
 /* Estimates the fraction of rows that have nothing but deletes: it assumes that every delete is of
@@ -483,9 +369,9 @@ dead_share(const sst_reader *r)
  * least half of these are in the cache and have enough rows; otherwise, and in a range of more than
  * half the file, those of the whole file. */
 static wide_status
-extent_between(sst_reader *r, const place *from, const place *to, sst_extent *out)
+extent_between(sst_cursor *c, const place *from, const place *to, sst_extent *out)
 {
-	const file_meta *m = &r->prop.meta;
+	const file_meta *m = &c->r->prop.meta;
 	double blocks = to->blocks - from->blocks;
 	sst_extent e = {0};
 	extent_counter k = {.out = &e};
@@ -494,11 +380,11 @@ extent_between(sst_reader *r, const place *from, const place *to, sst_extent *ou
 
 	out->rows = to->rows > from->rows ? to->rows - from->rows : 0;
 	out->cells = (double) m->cells * blocks / (double) m->blocks;
-	out->dead = out->rows * dead_share(r);
+	out->dead = out->rows * dead_share(c->r);
 	if (blocks <= LOOK_BLOCKS || blocks > (double) m->blocks / 2)
 		return WIDE_OK;
 	for (int i = 0; i < LOOK_SAMPLES; i++)
-		TRY_GOTO(count_sample(r, (uint64_t) (from->blocks + blocks * (i + 0.5) / LOOK_SAMPLES), &k,
+		TRY_GOTO(count_sample(c, (uint64_t) (from->blocks + blocks * (i + 0.5) / LOOK_SAMPLES), &k,
 							  &found));
 	if (found * 2 < LOOK_SAMPLES || e.rows < found)
 		goto done;
@@ -518,18 +404,18 @@ sst_estimate_extent(sst_reader *r, const uint8_t *lo, uint32_t lolen, const uint
 	const place begin = {0, 0}, end = {(double) m->blocks, (double) m->rows};
 	place from = begin, to = end;
 	bool counted = false;
+	sst_cursor c;
+	wide_status st;
 
 	memset(out, 0, sizeof *out);
 	if (m->blocks == 0)
 		return WIDE_OK;
-	if (lo != NULL)
-		TRY(find_place(r, lo, lolen, &from));
-	if (hi != NULL)
-		TRY(find_place(r, hi, hilen, &to));
+	TRY(sst_cursor_open(r->db, r, SST_CACHED, &c));
+	TRY_GOTO(find_range(&c, lo, lolen, hi, hilen, &from, &to));
 	if (to.blocks < from.blocks)
 		to = from;
 	if ((lo != NULL || hi != NULL) && to.blocks - from.blocks <= LOOK_BLOCKS)
-		TRY(count_cached(r, lo, lolen, hi, hilen, out, &counted));
+		TRY_GOTO(count_cached(&c, lo, lolen, hi, hilen, out, &counted));
 	if (!counted)
 	{
 		if (to.blocks - from.blocks > (double) m->blocks / 2 && (lo != NULL || hi != NULL))
@@ -537,14 +423,14 @@ sst_estimate_extent(sst_reader *r, const uint8_t *lo, uint32_t lolen, const uint
 			/* estimate the smaller rest instead: the sum is known */
 			sst_extent before, after;
 
-			TRY(extent_between(r, &begin, &from, &before));
-			TRY(extent_between(r, &to, &end, &after));
+			TRY_GOTO(extent_between(&c, &begin, &from, &before));
+			TRY_GOTO(extent_between(&c, &to, &end, &after));
 			out->rows = (double) m->rows - before.rows - after.rows;
 			out->cells = (double) m->cells - before.cells - after.cells;
 			out->dead = (double) m->rows * dead_share(r) - before.dead - after.dead;
 		}
 		else
-			TRY(extent_between(r, &from, &to, out));
+			TRY_GOTO(extent_between(&c, &from, &to, out));
 		/* Queries do not ask for ranges that are nearly empty: the keys are in clusters that
 		 * interpolation does not see. */
 		if (out->rows < 0.02)
@@ -553,114 +439,70 @@ sst_estimate_extent(sst_reader *r, const uint8_t *lo, uint32_t lolen, const uint
 		out->dead = out->dead < 0 ? 0 : out->dead > out->rows ? out->rows : out->dead;
 	}
 	out->blocks = to.blocks - from.blocks;
-	return WIDE_OK;
+done:
+	sst_cursor_close(&c);
+	return st;
 }
 
 /* ------------------------------------------------------------------- rows */
-
-/* Looks up the row in the data block of the index cursor's entry.  *done: the block cache has the
- * block. */
-static wide_status
-row_in_block(sst_reader *r, const block_cursor *index, const uint8_t *row, uint32_t rowlen,
-			 double *present, double *alive, bool *done)
-{
-	block_cursor c = {0};
-	block_ref ref = {0};
-	row_life life = {0};
-	wide_status st = WIDE_OK;
-
-	*done = cached_block(r, &index->e, &ref, &c);
-	if (!*done)
-		return WIDE_OK;
-	*present = 0;
-	TRY_GOTO(block_seek(&c, row, rowlen, INT64_MAX, SEQ_MAX));
-	for (int i = 0;
-		 c.valid && i < ROW_ENTRIES && c.e.rowlen == rowlen && memcmp(c.e.ukey, row, rowlen) == 0;
-		 i++)
-	{
-		*present = 1;
-		life_add(&life, &c.e);
-		TRY_GOTO(block_next(&c));
-	}
-	*alive = life.alive;
-done:
-	block_close(&c);
-	cache_unpin(r->db, &ref);
-	return st;
-}
 
 wide_status
 sst_estimate_row_likely(sst_reader *r, const uint8_t *row, uint32_t rowlen, double *present,
 						double *alive)
 {
-	uint32_t part = sst_reader_find_partition(r, row, rowlen, INT64_MAX, SEQ_MAX);
-	block_cursor c = {0};
-	block_ref ref = {0};
-	bool done = false, may = true;
+	row_life life = {0};
+	bool may;
+	sst_cursor c;
 	wide_status st;
 
 	*present = 0;
-	*alive = 1 - dead_share(r);
-	if (part == r->nparts)
-		return WIDE_OK;
-	TRY_GOTO(open_index(r, part, &ref, &c));
-	TRY_GOTO(block_seek(&c, row, rowlen, INT64_MAX, SEQ_MAX));
-	if (c.valid)
-		TRY_GOTO(row_in_block(r, &c, row, rowlen, present, alive, &done));
-	if (done)
+	TRY(sst_cursor_open(r->db, r, SST_CACHED, &c));
+	st = sst_cursor_seek(&c, row, rowlen, INT64_MAX, SEQ_MAX);
+	if (st == WIDE_END)
+	{
+		/* without a filter nothing is known: 0.5 */
+		*alive = 1 - dead_share(r);
+		TRY_GOTO(sst_reader_may_have_row(r, row, rowlen, &may));
+		*present = !may ? 0 : r->prop.bloom == WIDE_BLOOM_NONE ? 0.5 : 1;
 		goto done;
-	/* without a filter nothing is known: 0.5 */
-	TRY_GOTO(sst_reader_may_have_row(r, row, rowlen, &may));
-	*present = !may ? 0 : r->prop.bloom == WIDE_BLOOM_NONE ? 0.5 : 1;
+	}
+	for (int i = 0; st == WIDE_OK && c.valid && i < ROW_ENTRIES && c.block.e.rowlen == rowlen &&
+					memcmp(c.block.e.ukey, row, rowlen) == 0;
+		 i++)
+	{
+		*present = 1;
+		life_add(&life, &c.block.e);
+		st = sst_cursor_next(&c);
+	}
+	*alive = life.alive;
+	if (st == WIDE_END)
+		st = WIDE_OK; /* the row goes on in a block that is not in the block cache */
 done:
-	block_close(&c);
-	cache_unpin(r->db, &ref);
+	sst_cursor_close(&c);
 	return st;
 }
 
 /* ---------------------------------------------------------------- samples */
 
+/* Calls fn with the last ukey of a data block. */
+static wide_status
+sample_block(sst_cursor *c, uint64_t block, sst_key_fn fn, void *arg)
+{
+	TRY(sst_cursor_index(c, block));
+	return fn(arg, c->index.e.ukey, c->index.e.klen);
+}
+
 wide_status
 sst_estimate_sample_keys(sst_reader *r, uint32_t n, sst_key_fn fn, void *arg)
 {
-	block_cursor c = {0};
-	block_ref ref = {0};
-	uint64_t block = 0;
-	wide_status st = WIDE_OK;
-
-	for (uint32_t part = 0; part < r->nparts; part++)
-	{
-		TRY_GOTO(open_index(r, part, &ref, &c));
-		TRY_GOTO(block_first(&c));
-		while (c.valid)
-		{
-			if (block++ % (n > 0 ? n : 1) == 0)
-				TRY_GOTO(fn(arg, c.e.ukey, c.e.klen));
-			TRY_GOTO(block_next(&c));
-		}
-		cache_unpin(r->db, &ref);
-		memset(&ref, 0, sizeof(ref));
-	}
-done:
-	block_close(&c);
-	cache_unpin(r->db, &ref);
-	return st;
-}
-
-/* Calls fn with the last ukey of a data block. */
-static wide_status
-sample_block(sst_reader *r, uint64_t block, sst_key_fn fn, void *arg)
-{
-	block_cursor c = {0};
-	block_ref ref = {0};
+	sst_cursor c;
 	wide_status st;
 
-	TRY_GOTO(index_entry(r, block, &ref, &c));
-	if (c.valid)
-		st = fn(arg, c.e.ukey, c.e.klen);
+	TRY(sst_cursor_open(r->db, r, SST_CACHED, &c));
+	for (uint64_t block = 0; block<r->prop.meta.blocks; block += n> 0 ? n : 1)
+		TRY_GOTO(sample_block(&c, block, fn, arg));
 done:
-	block_close(&c);
-	cache_unpin(r->db, &ref);
+	sst_cursor_close(&c);
 	return st;
 }
 
@@ -668,20 +510,19 @@ wide_status
 sst_estimate_sample_range(sst_reader *r, const uint8_t *lo, uint32_t lolen, const uint8_t *hi,
 						  uint32_t hilen, uint32_t n, sst_key_fn fn, void *arg)
 {
-	place from = {0, 0}, to = {(double) r->prop.meta.blocks, 0};
+	double blocks = (double) r->prop.meta.blocks;
+	place from = {0, 0}, to = {blocks, 0};
 	uint64_t last = UINT64_MAX;
+	sst_cursor c;
+	wide_status st;
 
-	if (lo != NULL)
-		TRY(find_place(r, lo, lolen, &from));
-	if (hi != NULL)
-		TRY(find_place(r, hi, hilen, &to));
+	TRY(sst_cursor_open(r->db, r, SST_CACHED, &c));
+	TRY_GOTO(find_range(&c, lo, lolen, hi, hilen, &from, &to));
 	/* widen a range of fewer than n blocks */
 	if (to.blocks - from.blocks < n)
 	{
-		from.blocks = (from.blocks + to.blocks - n) / 2;
-		from.blocks = from.blocks > 0 ? from.blocks : 0;
-		to.blocks = from.blocks + n < (double) r->prop.meta.blocks ? from.blocks + n
-																   : (double) r->prop.meta.blocks;
+		from.blocks = fmax((from.blocks + to.blocks - n) / 2, 0);
+		to.blocks = fmin(from.blocks + n, blocks);
 	}
 	for (uint32_t i = 0; i < n; i++)
 	{
@@ -689,8 +530,10 @@ sst_estimate_sample_range(sst_reader *r, const uint8_t *lo, uint32_t lolen, cons
 		uint64_t block = at > 0 ? (uint64_t) at : 0;
 
 		if (block != last)
-			TRY(sample_block(r, block, fn, arg));
+			TRY_GOTO(sample_block(&c, block, fn, arg));
 		last = block;
 	}
-	return WIDE_OK;
+done:
+	sst_cursor_close(&c);
+	return st;
 }

@@ -153,8 +153,8 @@ sst_reader_block(sst_reader *r, sst_handle h, int flags, bool high, sst_read_ahe
 	wide_status st;
 
 	*cached = (flags & SST_DISK) == 0 && cache_get(r->db, r->number, h.off, out);
-	if (*cached)
-		return WIDE_OK;
+	if (*cached || (flags & SST_CACHED) != 0)
+		return *cached ? WIDE_OK : WIDE_END;
 	TRY(read_stored(r, h, ahead, &p));
 	if (!checksum_ok(p, (size_t) h.len + 5, sst_file_seed(r->number, h.off),
 					 get_u64le(p + h.len + 5)))

@@ -20,7 +20,8 @@
 enum sst_read_flags
 {
 	SST_NO_CACHE = 1, /* use a block that is in the block cache, add none: compaction */
-	SST_DISK = 2	  /* with SST_NO_CACHE: do not use the block cache at all: verification */
+	SST_DISK = 2,	  /* with SST_NO_CACHE: do not use the block cache at all: verification */
+	SST_CACHED = 4	  /* do not read blocks that are not in the block cache: estimates */
 };
 
 /* A partition, from its entry in the top index. */
@@ -110,6 +111,7 @@ extern bool sst_reader_bloom_pays(sst_reader *r);
  * Returns a block, uncompressed and pinned, in *out: from the block cache or from the file.
  * flags: enum sst_read_flags.  high: the block has high priority in the cache.
  * ahead: with SST_NO_CACHE, bytes read ahead; NULL: none.  *cached: the block was in the cache.
+ * Returns: WIDE_END if the block is not in the cache and flags has SST_CACHED.
  */
 extern wide_status sst_reader_block(sst_reader *r, sst_handle h, int flags, bool high,
 									sst_read_ahead *ahead, block_ref *out, bool *cached);

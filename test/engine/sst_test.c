@@ -541,11 +541,15 @@ collect_key(void *arg, const uint8_t *ukey, uint32_t klen)
 static wide_status
 position(sst_reader *r, const uint8_t *ukey, uint32_t klen, double *fraction)
 {
+	sst_cursor c;
 	place p;
+	wide_status st;
 
-	TRY(find_place(r, ukey, klen, &p));
+	TRY(sst_cursor_open(r->db, r, SST_CACHED, &c));
+	st = find_place(&c, ukey, klen, &p);
 	*fraction = p.blocks / (double) r->prop.meta.blocks;
-	return WIDE_OK;
+	sst_cursor_close(&c);
+	return st;
 }
 
 static void
