@@ -12,6 +12,7 @@
 #include "engine/base/array.h"
 #include "engine/base/buffer.h"
 #include "engine/base/entry.h"
+#include "engine/base/heap.h"
 #include "engine/base/key.h"
 #include "engine/base/status.h"
 #include "engine/set/memtable.h"
@@ -30,107 +31,88 @@ enum stream_kind
 	STREAM_FILE
 };
 
+/* Moves the cursor of a sorted list to node `done` of the current unit. */
 static void
-list_current(op_stream *s)
-{
-	s->valid = memtable_valid(&s->c);
-	s->family = s->c.family;
-	s->e = s->c.e;
-}
-
-static void
-sorted_current(op_stream *s)
+sorted_move(op_stream *s)
 {
 	const op_unit *u = &s->sorted->units[s->unit];
 
-	s->valid = s->unit < s->sorted->nunits;
-	if (!s->valid)
-		return;
-	if (s->done == 0)
+	if (s->unit == s->sorted->nunits)
 	{
-		/* the next units can be anywhere in memory */
-		if (s->unit + PREFETCH < s->sorted->nunits)
-		{
-			const uint8_t *p = s->list->base +
-							   (uint64_t) op_list_unit_node(s->sorted, &u[PREFETCH]) * 8;
+		memtable_cursor_at(&s->c, 0);
+		return;
+	}
+	/* the next units can be anywhere in memory */
+	if (s->done == 0 && s->unit + PREFETCH < s->sorted->nunits)
+	{
+		const uint8_t *p = s->list->base +
+						   (uint64_t) op_list_unit_node(s->sorted, &u[PREFETCH]) * 8;
 
-			for (int line = 0; line < 5; line++)
-				__builtin_prefetch(p + 64 * line);
-		}
+		for (int line = 0; line < 5; line++)
+			__builtin_prefetch(p + 64 * line);
 	}
 	if (u->n & OP_UNIT_FLAT)
 		memtable_cursor_at(&s->c, s->sorted->flat[u->ref + s->done]);
 	else
 		memtable_cursor_at(&s->c,
 						   s->done == 0 ? u->ref : memtable_written(memtable_node_end(&s->c)));
-	s->family = s->c.family;
-	s->e = s->c.e;
 }
 
-static void
-file_current(op_stream *s)
+/* Takes over the operation that the cursor is at. */
+static inline void
+set_current(op_stream *s)
 {
-	s->valid = s->file.valid;
-	s->family = s->file.family;
-	s->e = s->file.e;
+	if (s->kind == STREAM_FILE)
+	{
+		s->valid = s->file.valid;
+		s->family = s->file.family;
+		s->e = s->file.e;
+		return;
+	}
+	if (s->kind == STREAM_SORTED)
+		sorted_move(s);
+	s->valid = memtable_valid(&s->c);
+	s->family = s->c.family;
+	s->e = s->c.e;
 }
 
 static wide_status
 stream_first(op_stream *s)
 {
-	switch (s->kind)
-	{
-		case STREAM_LIST:
-			memtable_first(&s->c);
-			list_current(s);
-			return WIDE_OK;
-		case STREAM_SORTED:
-			s->unit = s->done = 0;
-			sorted_current(s);
-			return WIDE_OK;
-		default:
-			TRY(spill_file_first(&s->file));
-			file_current(s);
-			return WIDE_OK;
-	}
+	s->unit = s->done = 0;
+	if (s->kind == STREAM_FILE)
+		TRY(spill_file_first(&s->file));
+	else if (s->kind == STREAM_LIST)
+		memtable_first(&s->c);
+	set_current(s);
+	return WIDE_OK;
 }
 
 static wide_status
 stream_next(op_stream *s)
 {
-	switch (s->kind)
+	if (s->kind == STREAM_FILE)
+		TRY(spill_file_next(&s->file));
+	else if (s->kind == STREAM_LIST)
+		memtable_next(&s->c);
+	else if (++s->done == (s->sorted->units[s->unit].n & ~OP_UNIT_FLAT))
 	{
-		case STREAM_LIST:
-			memtable_next(&s->c);
-			list_current(s);
-			return WIDE_OK;
-		case STREAM_SORTED:
-			if (++s->done == (s->sorted->units[s->unit].n & ~OP_UNIT_FLAT))
-			{
-				s->unit++;
-				s->done = 0;
-			}
-			sorted_current(s);
-			return WIDE_OK;
-		default:
-			TRY(spill_file_next(&s->file));
-			file_current(s);
-			return WIDE_OK;
+		s->unit++;
+		s->done = 0;
 	}
+	set_current(s);
+	return WIDE_OK;
 }
 
 /* Requires: not a sorted list. */
 static wide_status
 stream_seek(op_stream *s, wide_family_id family, const uint8_t *ukey, uint32_t klen)
 {
-	if (s->kind == STREAM_LIST)
-	{
+	if (s->kind == STREAM_FILE)
+		TRY(spill_file_seek(&s->file, family, ukey, klen, INT64_MAX, SEQ_MAX));
+	else
 		memtable_seek(&s->c, family, ukey, klen, INT64_MAX, SEQ_MAX);
-		list_current(s);
-		return WIDE_OK;
-	}
-	TRY(spill_file_seek(&s->file, family, ukey, klen, INT64_MAX, SEQ_MAX));
-	file_current(s);
+	set_current(s);
 	return WIDE_OK;
 }
 
@@ -211,41 +193,21 @@ op_merge_close(op_merge *m)
 }
 
 static inline bool
-before(const op_stream *a, const op_stream *b)
+before(const void *left, const void *right)
 {
+	const op_stream *a = left, *b = right;
+
 	return op_order(a->family, &a->e, b->family, &b->e) < 0;
 }
 
 static void
-sift(op_merge *m, int i)
-{
-	op_stream *s = m->heap[i];
-
-	for (;;)
-	{
-		int child = 2 * i + 1;
-
-		if (child >= m->nheap)
-			break;
-		if (child + 1 < m->nheap && before(m->heap[child + 1], m->heap[child]))
-			child++;
-		if (!before(m->heap[child], s))
-			break;
-		m->heap[i] = m->heap[child];
-		i = child;
-	}
-	m->heap[i] = s;
-}
-
-static void
-heap_build(op_merge *m)
+build(op_merge *m)
 {
 	m->nheap = 0;
 	for (int i = 0; i < m->n; i++)
 		if (m->streams[i].valid)
 			m->heap[m->nheap++] = &m->streams[i];
-	for (int i = m->nheap / 2 - 1; i >= 0; i--)
-		sift(m, i);
+	heap_build((void **) m->heap, m->nheap, before);
 }
 
 wide_status
@@ -254,7 +216,7 @@ op_merge_first(op_merge *m)
 	m->nheap = 0;
 	for (int i = 0; i < m->n; i++)
 		TRY(stream_first(&m->streams[i]));
-	heap_build(m);
+	build(m);
 	return WIDE_OK;
 }
 
@@ -275,7 +237,7 @@ op_merge_seek(op_merge *m, wide_family_id family, const uint8_t *ukey, uint32_t 
 		else
 			TRY(stream_seek(s, family, ukey, klen));
 	}
-	heap_build(m);
+	build(m);
 	return WIDE_OK;
 }
 
@@ -295,7 +257,7 @@ op_merge_next(op_merge *m)
 	if (!m->heap[0]->valid)
 		m->heap[0] = m->heap[--m->nheap];
 	if (m->nheap > 1)
-		sift(m, 0);
+		heap_sift((void **) m->heap, m->nheap, 0, before);
 	return WIDE_OK;
 }
 
@@ -338,15 +300,23 @@ op_merge_row_before(op_merge *m, wide_family_id family, const uint8_t *ukey, uin
 	return found ? WIDE_OK : WIDE_END;
 }
 
+static void
+free_chunks(op_chunk *p)
+{
+	while (p != NULL)
+	{
+		op_chunk *next = p->next;
+
+		free(p->data);
+		free(p);
+		p = next;
+	}
+}
+
 void
 op_merge_column_free(op_column *c)
 {
-	for (op_chunk *p = c->chunks, *next; p != NULL; p = next)
-	{
-		next = p->next;
-		free(p->data);
-		free(p);
-	}
+	free_chunks(c->chunks);
 	free(c->e);
 	buffer_free(&c->key);
 	memset(c, 0, sizeof(*c));
@@ -360,14 +330,8 @@ op_merge_column_recycle(op_column *c)
 	if (p == NULL)
 		return;
 	p->used = 0;
-	while (p->next != NULL)
-	{
-		op_chunk *next = p->next->next;
-
-		free(p->next->data);
-		free(p->next);
-		p->next = next;
-	}
+	free_chunks(p->next);
+	p->next = NULL;
 }
 
 /* Makes the value a copy in a chunk. */
