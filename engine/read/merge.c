@@ -1,7 +1,7 @@
 /*
  * merge.c - several sources as one stream in key order.
  *
- * A binary heap of the sources that have an entry, the smallest entry first.
+ * A heap of the sources that have an entry, the smallest entry first.
  * Merging is the inner loop of scans and compactions: a step costs one or two
  * comparisons as long as one source leads.
  *
@@ -15,8 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "engine/read/merge.h"
+#include "engine/base/array.h"
 #include "engine/base/buffer.h"
 #include "engine/base/entry.h"
+#include "engine/base/heap.h"
 #include "engine/base/key.h"
 #include "engine/base/pool.h"
 #include "engine/base/status.h"
@@ -29,59 +31,32 @@
 
 #define TICKS 256 /* steps between checks for an interrupt */
 
-typedef struct merge_all
-{
-	merge head; /* first */
-	wide_db *db;
-	/* three parts of one allocation, cap pointers each */
-	source **sources;
-	source **heap;
-	source **used; /* sources whose flag `used` was set; one may be listed twice */
-	int n, nheap, cap;
-	int nused;	 /* > n: any source may have the flag */
-	int waiting; /* sources from here on have not been sought; 0: none waits */
-	uint32_t ticks;
-	buffer row; /* scratch of merge_row_before */
-} merge_all;
-
-#define ALL(m) ((merge_all *) (m))
-
 wide_status
 merge_new(wide_db *db, merge **out)
 {
-	merge_all *a = pool_alloc(sizeof(*a));
-
-	if (a == NULL)
+	*out = pool_alloc(sizeof(**out));
+	if (*out == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory for a scan");
-	a->db = db;
-	*out = &a->head;
+	(*out)->db = db;
 	return WIDE_OK;
 }
 
 wide_status
 merge_add(merge *m, source *s)
 {
-	merge_all *a = ALL(m);
+	wide_status st = array_grow((void **) &m->sources, m->n, &m->cap, 3 * sizeof(*m->sources));
 
-	if (a->n == a->cap)
+	if (st != WIDE_OK)
 	{
-		int cap = a->cap == 0 ? 8 : 2 * a->cap;
-		source **p = realloc(a->sources, (size_t) cap * 3 * sizeof(*p));
-
-		if (p == NULL)
-		{
-			source_free(s);
-			return status_fail(WIDE_NOMEM, "out of memory for a scan");
-		}
-		a->sources = p;
-		a->heap = p + cap;
-		a->used = p + 2 * cap;
-		a->cap = cap;
+		source_free(s);
+		return st;
 	}
-	s->order = (uint32_t) a->n;
-	a->sources[a->n++] = s;
-	a->nheap = a->waiting = 0;
-	a->nused = a->cap + 1; /* the list may have moved */
+	m->heap = m->sources + m->cap;
+	m->used = m->heap + m->cap;
+	s->order = (uint32_t) m->n;
+	m->sources[m->n++] = s;
+	m->nheap = m->waiting = 0;
+	m->nused = m->cap + 1; /* the list may have moved */
 	m->current = NULL;
 	return WIDE_OK;
 }
@@ -89,132 +64,122 @@ merge_add(merge *m, source *s)
 void
 merge_free(merge *m)
 {
-	merge_all *a = ALL(m);
-
-	if (a == NULL)
+	if (m == NULL)
 		return;
-	for (int i = 0; i < a->n; i++)
-		source_free(a->sources[i]);
-	free(a->sources);
-	buffer_free(&a->row);
-	pool_free(a, sizeof(*a));
+	for (int i = 0; i < m->n; i++)
+		source_free(m->sources[i]);
+	free(m->sources);
+	buffer_free(&m->row);
+	pool_free(m, sizeof(*m));
 }
 
 void
 merge_limits(merge *m, const source_limits *limits)
 {
-	for (int i = 0; i < ALL(m)->n; i++)
-		ALL(m)->sources[i]->limits = limits;
+	for (int i = 0; i < m->n; i++)
+		m->sources[i]->limits = limits;
 }
 
 void
 merge_restart(merge *m)
 {
-	for (int i = 0; i < ALL(m)->n; i++)
-		source_restart(ALL(m)->sources[i]);
+	for (int i = 0; i < m->n; i++)
+		source_restart(m->sources[i]);
 }
 
 void
 merge_statistics(merge *m)
 {
-	for (int i = 0; i < ALL(m)->n; i++)
-		source_statistics(ALL(m)->sources[i]);
+	for (int i = 0; i < m->n; i++)
+		source_statistics(m->sources[i]);
 }
 
 void
 merge_used(merge *m)
 {
-	merge_all *a = ALL(m);
-
-	if (a->heap[0]->used)
+	if (m->heap[0]->used)
 		return;
-	a->heap[0]->used = true;
-	if (a->nused < a->n)
-		a->used[a->nused++] = a->heap[0];
+	m->heap[0]->used = true;
+	if (m->nused < m->n)
+		m->used[m->nused++] = m->heap[0];
 	else
-		a->nused = a->cap + 1;
+		m->nused = m->cap + 1;
 }
 
 void
 merge_unused(merge *m)
 {
-	merge_all *a = ALL(m);
-	bool any = a->nused > a->n;
+	bool any = m->nused > m->n;
 
 	/* a scan may use one or two of hundreds of sources (windows) */
-	for (int i = 0; i < (any ? a->n : a->nused); i++)
-		(any ? a->sources : a->used)[i]->used = false;
-	a->nused = 0;
+	for (int i = 0; i < (any ? m->n : m->nused); i++)
+		(any ? m->sources : m->used)[i]->used = false;
+	m->nused = 0;
 }
 
 /* ------------------------------------------------------------------- heap */
 
 static inline bool
-before(const source *a, const source *b)
+before(const void *left, const void *right)
 {
+	const source *a = left, *b = right;
 	int c = key_compare(a->e, b->e);
 
 	return c != 0 ? c < 0 : a->order < b->order;
 }
 
-static void
-sift(merge_all *a, int i)
+static inline void
+set_current(merge *m)
 {
-	source *s = a->heap[i];
-
-	for (;;)
-	{
-		int child = 2 * i + 1;
-
-		if (child >= a->nheap)
-			break;
-		if (child + 1 < a->nheap && before(a->heap[child + 1], a->heap[child]))
-			child++;
-		if (!before(a->heap[child], s))
-			break;
-		a->heap[i] = a->heap[child];
-		i = child;
-	}
-	a->heap[i] = s;
+	m->current = m->nheap > 0 ? m->heap[0]->e : NULL;
 }
 
-/* Restores the heap after the source at i has moved forward. */
-static void
-heap_moved(merge_all *a, int i)
+/* After a failure the merge has no position. */
+static wide_status
+lost(merge *m, wide_status st)
 {
-	if (a->heap[i]->e == NULL)
-	{
-		a->heap[i] = a->heap[--a->nheap];
-		if (i == a->nheap)
-			return;
-	}
-	sift(a, i);
+	m->nheap = 0;
+	m->current = NULL;
+	return st;
+}
+
+/* Restores the heap after a move of the source at i. */
+static wide_status
+moved(merge *m, int i, wide_status st)
+{
+	if (st != WIDE_OK)
+		return lost(m, st);
+	if (m->heap[i]->e == NULL)
+		m->heap[i] = m->heap[--m->nheap];
+	if (i < m->nheap)
+		heap_sift((void **) m->heap, m->nheap, i, before);
+	set_current(m);
+	return WIDE_OK;
 }
 
 static void
-heap_build(merge_all *a)
+build(merge *m)
 {
-	a->nheap = 0;
-	for (int i = 0; i < a->n; i++)
-		if (a->sources[i]->e != NULL)
-			a->heap[a->nheap++] = a->sources[i];
-	for (int i = a->nheap / 2 - 1; i >= 0; i--)
-		sift(a, i);
-	a->head.current = a->nheap > 0 ? a->heap[0]->e : NULL;
+	m->nheap = 0;
+	for (int i = 0; i < m->n; i++)
+		if (m->sources[i]->e != NULL)
+			m->heap[m->nheap++] = m->sources[i];
+	heap_build((void **) m->heap, m->nheap, before);
+	set_current(m);
 }
 
 /* Returns true if the sources from i on need not be sought: the current entry comes before
  * everything that they may have at or after the key. */
 static bool
-all_can_wait(const merge_all *a, int i, const uint8_t *ukey, uint32_t klen)
+all_can_wait(const merge *m, int i, const uint8_t *ukey, uint32_t klen)
 {
-	const entry *first = a->head.current;
+	const entry *first = m->current;
 
 	/* the key is behind the column */
 	if (ukey_compare(ukey, klen, first->ukey, first->klen) > 0)
 		return false;
-	for (; i < a->n; i++)
-		if (!source_can_wait(a->sources[i], first))
+	for (; i < m->n; i++)
+		if (!source_can_wait(m->sources[i], first))
 			return false;
 	return true;
 }
@@ -222,32 +187,28 @@ all_can_wait(const merge_all *a, int i, const uint8_t *ukey, uint32_t klen)
 /* Seeks in the sources that have waited.  What they have of the column is behind the current
  * entry, and nothing of other columns is needed from them. */
 static wide_status
-seek_waiting(merge_all *a)
+seek_waiting(merge *m)
 {
-	int i = a->waiting;
+	int i = m->waiting;
 
-	a->waiting = 0;
-	for (; i > 0 && i < a->n; i++)
+	m->waiting = 0;
+	for (; i > 0 && i < m->n; i++)
 	{
-		const source_limits *l = a->sources[i]->limits;
-		wide_status st = source_seek(a->sources[i], l->column, l->columnlen, INT64_MAX, SEQ_MAX);
+		const source_limits *l = m->sources[i]->limits;
+		wide_status st = source_seek(m->sources[i], l->column, l->columnlen, INT64_MAX, SEQ_MAX);
 
 		if (st != WIDE_OK)
-		{
-			a->head.current = NULL;
-			a->nheap = 0;
-			return st;
-		}
+			return lost(m, st);
 	}
-	heap_build(a);
+	build(m);
 	return WIDE_OK;
 }
 
 static inline wide_status
-tick(merge_all *a)
+tick(merge *m)
 {
-	if (++a->ticks % TICKS == 0 && host_interrupted(a->db))
-		return status_fail(WIDE_INTERRUPTED, "interrupted");
+	if (++m->ticks % TICKS == 0 && host_interrupted(m->db))
+		return lost(m, status_fail(WIDE_INTERRUPTED, "interrupted"));
 	return WIDE_OK;
 }
 
@@ -256,28 +217,27 @@ tick(merge_all *a)
 wide_status
 merge_seek(merge *m, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
 {
-	merge_all *a = ALL(m);
 	int i = 0;
 
 	m->current = NULL;
-	a->nheap = a->waiting = 0;
-	TRY(tick(a));
-	for (; i < a->n && source_file_of(a->sources[i]) == NULL; i++)
-		TRY(source_seek(a->sources[i], ukey, klen, ts, seq));
-	if (i > 0 && i < a->n && a->sources[i]->limits != NULL && a->sources[i]->limits->column != NULL)
+	m->nheap = m->waiting = 0;
+	TRY(tick(m));
+	for (; i < m->n && source_file_of(m->sources[i]) == NULL; i++)
+		TRY(source_seek(m->sources[i], ukey, klen, ts, seq));
+	if (i > 0 && i < m->n && m->sources[i]->limits != NULL && m->sources[i]->limits->column != NULL)
 	{
-		for (int k = i; k < a->n; k++)
-			a->sources[k]->e = NULL;
-		heap_build(a);
-		if (m->current != NULL && all_can_wait(a, i, ukey, klen))
+		for (int k = i; k < m->n; k++)
+			m->sources[k]->e = NULL;
+		build(m);
+		if (m->current != NULL && all_can_wait(m, i, ukey, klen))
 		{
-			a->waiting = i;
+			m->waiting = i;
 			return WIDE_OK;
 		}
 	}
-	for (; i < a->n; i++)
-		TRY(source_seek(a->sources[i], ukey, klen, ts, seq));
-	heap_build(a);
+	for (; i < m->n; i++)
+		TRY(source_seek(m->sources[i], ukey, klen, ts, seq));
+	build(m);
 	return WIDE_OK;
 }
 
@@ -287,47 +247,27 @@ merge_first(merge *m)
 	return merge_seek(m, (const uint8_t *) "", 0, INT64_MAX, SEQ_MAX);
 }
 
-/* Restores the heap after a move of the first source; after a failed move the merge has no
- * position. */
-static inline wide_status
-top_moved(merge *m, merge_all *a, wide_status st)
-{
-	if (st == WIDE_OK)
-		heap_moved(a, 0);
-	else
-	{
-		m->current = NULL;
-		a->nheap = 0;
-	}
-	return st;
-}
-
 wide_status
 merge_skip(merge *m, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
 {
-	merge_all *a = ALL(m);
 	entry to = {.ukey = ukey, .klen = klen, .ts = ts, .seq = seq, .type = UINT8_MAX};
 
-	TRY(tick(a));
-	if (a->waiting > 0)
-		TRY(seek_waiting(a));
-	while (a->nheap > 0 && key_compare(a->heap[0]->e, &to) < 0)
-		TRY(top_moved(m, a, source_seek(a->heap[0], ukey, klen, ts, seq)));
-	m->current = a->nheap > 0 ? a->heap[0]->e : NULL;
+	TRY(tick(m));
+	if (m->waiting > 0)
+		TRY(seek_waiting(m));
+	while (m->nheap > 0 && key_compare(m->heap[0]->e, &to) < 0)
+		TRY(moved(m, 0, source_seek(m->heap[0], ukey, klen, ts, seq)));
 	return WIDE_OK;
 }
 
 wide_status
 merge_pass(merge *m, const uint8_t *ukey, uint32_t klen)
 {
-	merge_all *a = ALL(m);
-
-	TRY(tick(a));
-	if (a->waiting > 0)
-		TRY(seek_waiting(a));
-	while (a->nheap > 0 && ukey_compare(a->heap[0]->e->ukey, a->heap[0]->e->klen, ukey, klen) < 0)
-		TRY(top_moved(m, a, source_pass(a->heap[0], ukey, klen)));
-	m->current = a->nheap > 0 ? a->heap[0]->e : NULL;
+	TRY(tick(m));
+	if (m->waiting > 0)
+		TRY(seek_waiting(m));
+	while (m->nheap > 0 && ukey_compare(m->heap[0]->e->ukey, m->heap[0]->e->klen, ukey, klen) < 0)
+		TRY(moved(m, 0, source_pass(m->heap[0], ukey, klen)));
 	return WIDE_OK;
 }
 
@@ -336,8 +276,7 @@ merge_pass(merge *m, const uint8_t *ukey, uint32_t klen)
 void
 merge_span_block(const merge *m, merge_span *span)
 {
-	const merge_all *a = (const merge_all *) m;
-	file_source *f = a->nheap > 0 ? source_file_of(a->heap[0]) : NULL;
+	file_source *f = m->nheap > 0 ? source_file_of(m->heap[0]) : NULL;
 
 	*span = (merge_span) {.block = NULL};
 	if (f == NULL)
@@ -350,8 +289,7 @@ merge_span_block(const merge *m, merge_span *span)
 wide_status
 merge_span_rows(const merge *m, const uint8_t *hi, uint32_t hilen, merge_span *span)
 {
-	const merge_all *a = (const merge_all *) m;
-	const file_source *f = source_file_of(a->heap[0]);
+	const file_source *f = source_file_of(m->heap[0]);
 	uint32_t row;
 
 	span->end = span->block->rows;
@@ -360,9 +298,9 @@ merge_span_rows(const merge *m, const uint8_t *hi, uint32_t hilen, merge_span *s
 		(f->at + 1 < f->nfiles && sst_cursor_last_block(&f->cursor)))
 		span->end--;
 	/* the source with the second smallest entry is one of these two */
-	for (int i = 1; i <= 2 && i < a->nheap && span->row < span->end; i++)
+	for (int i = 1; i <= 2 && i < m->nheap && span->row < span->end; i++)
 	{
-		TRY(block_row_at(span->block, span->row, a->heap[i]->e->ukey, a->heap[i]->e->klen, &row));
+		TRY(block_row_at(span->block, span->row, m->heap[i]->e->ukey, m->heap[i]->e->klen, &row));
 		span->end = row < span->end ? row : span->end;
 	}
 	if (hi != NULL && span->row < span->end)
@@ -377,11 +315,7 @@ merge_span_rows(const merge *m, const uint8_t *hi, uint32_t hilen, merge_span *s
 wide_status
 merge_span_leave(merge *m, uint32_t row)
 {
-	merge_all *a = ALL(m);
-
-	TRY(top_moved(m, a, source_file_row(a->heap[0], row)));
-	m->current = a->nheap > 0 ? a->heap[0]->e : NULL;
-	return WIDE_OK;
+	return moved(m, 0, source_file_row(m->heap[0], row));
 }
 
 static inline bool
@@ -394,58 +328,45 @@ same(const entry *a, const entry *b)
 wide_status
 merge_next(merge *m)
 {
-	merge_all *a = ALL(m);
-	wide_status st;
-
-	if (a->nheap == 0)
+	if (m->nheap == 0)
 		return WIDE_OK;
-	TRY_GOTO(tick(a));
-	if (a->waiting > 0)
-		TRY(seek_waiting(a));
+	TRY(tick(m));
+	if (m->waiting > 0)
+		TRY(seek_waiting(m));
 	/* an entry equal to the root's is at one of its two children */
-	for (int i = 1; i <= 2 && i < a->nheap;)
+	for (int i = 1; i <= 2 && i < m->nheap;)
 	{
-		if (!same(a->heap[i]->e, m->current))
+		if (!same(m->heap[i]->e, m->current))
 		{
 			i++;
 			continue;
 		}
-		TRY_GOTO(source_next(a->heap[i]));
-		heap_moved(a, i);
+		TRY(moved(m, i, source_next(m->heap[i])));
 		i = 1;
 	}
-	TRY_GOTO(source_next(a->heap[0]));
-	heap_moved(a, 0);
-	m->current = a->nheap > 0 ? a->heap[0]->e : NULL;
-	return WIDE_OK;
-
-done:
-	m->current = NULL;
-	a->nheap = 0;
-	return st;
+	return moved(m, 0, source_next(m->heap[0]));
 }
 
 wide_status
 merge_row_before(merge *m, const uint8_t *ukey, uint32_t klen, buffer *row)
 {
-	merge_all *a = ALL(m);
 	bool found = false;
 
 	m->current = NULL;
-	a->nheap = a->waiting = 0;
+	m->nheap = m->waiting = 0;
 	row->len = 0;
-	TRY(tick(a));
-	for (int i = 0; i < a->n; i++)
+	TRY(tick(m));
+	for (int i = 0; i < m->n; i++)
 	{
-		wide_status st = source_row_before(a->sources[i], ukey, klen, &a->row);
+		wide_status st = source_row_before(m->sources[i], ukey, klen, &m->row);
 
 		if (st == WIDE_END)
 			continue;
 		TRY(st);
-		if (found && ukey_compare(row->data, row->len, a->row.data, a->row.len) >= 0)
+		if (found && ukey_compare(row->data, row->len, m->row.data, m->row.len) >= 0)
 			continue;
 		row->len = 0;
-		TRY(buffer_append(row, a->row.data, a->row.len));
+		TRY(buffer_append(row, m->row.data, m->row.len));
 		found = true;
 	}
 	return found ? WIDE_OK : WIDE_END;

@@ -14,10 +14,21 @@
 #include "engine/sst/block.h"
 #include "engine/read/source.h"
 
-/* The public part of merge.c's struct. */
 typedef struct merge
 {
 	const entry *current; /* NULL: the end, or no position */
+
+	/* the rest is merge.c's */
+	wide_db *db;
+	/* three parts of one allocation, cap pointers each */
+	source **sources;
+	source **heap; /* nheap sources that have an entry, a heap */
+	source **used; /* sources whose flag `used` was set; one may be listed twice */
+	int n, nheap, cap;
+	int nused;	 /* > n: any source may have the flag */
+	int waiting; /* sources from here on have not been sought; 0: none waits */
+	uint32_t ticks;
+	buffer row; /* scratch of merge_row_before */
 } merge;
 
 /* Makes a merge without sources.  Returns: WIDE_OK or WIDE_NOMEM. */
