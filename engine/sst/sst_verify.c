@@ -39,7 +39,8 @@ typedef struct verify
 	/* result */
 	wide_problem_fn fn;
 	void *arg;
-	bool gap; /* a block was damaged, so that totals cannot be compared */
+	bool ended; /* by fn */
+	bool gap;	/* a block was damaged, so that totals cannot be compared */
 	/* position */
 	uint64_t pos;		  /* offset where the next block must begin */
 	uint64_t rows_before; /* the partition */
@@ -57,20 +58,24 @@ problem(verify *v, const char *fmt, ...)
 	char text[600];
 	char name[32];
 	va_list ap;
+	wide_status st;
 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	snprintf(name, sizeof(name), "%08llx.sst", (unsigned long long) v->listed->number);
-	return v->fn != NULL ? v->fn(v->arg, name, text)
-						 : status_fail(WIDE_CORRUPT, "file %s: %s", name, text);
+	st = v->fn != NULL ? v->fn(v->arg, name, text)
+					   : status_fail(WIDE_CORRUPT, "file %s: %s", name, text);
+	v->ended = st != WIDE_OK;
+	return st;
 }
 
-/* Reports a failure to read as a problem; returns any other failure. */
+/* Reports a failure to read as a problem; returns any other failure, and what ends the
+ * verification. */
 static wide_status
 failure(verify *v, wide_status st)
 {
-	if (st != WIDE_CORRUPT && st != WIDE_IO)
+	if (v->ended || (st != WIDE_CORRUPT && st != WIDE_IO))
 		return st;
 	v->gap = true;
 	return problem(v, "%s", wide_error_text());
@@ -161,33 +166,27 @@ check_block(verify *v, const entry *last, const block_ref *filter)
 	TRY_GOTO(block_open(&c, ref.data, ref.len));
 	TRY_GOTO(block_check(&c));
 	TRY_GOTO(block_first(&c));
-	if (c.valid && !v->gap && v->tally.meta.cells > 0 && same_row(v, &c.e) != v->row_goes_on &&
-		(st = problem(v, "the block at offset %llu has a wrong mark for a row that goes on",
-					  (unsigned long long) h.off)) != WIDE_OK)
-		goto out;
+	if (c.valid && !v->gap && v->tally.meta.cells > 0 && same_row(v, &c.e) != v->row_goes_on)
+		TRY_GOTO(problem(v, "the block at offset %llu has a wrong mark for a row that goes on",
+						 (unsigned long long) h.off));
 	v->row_goes_on = (c.flags & BLOCK_ROW_GOES_ON) != 0;
 	while (c.valid)
 	{
 		at_last = ukey_compare(c.e.ukey, c.e.klen, last->ukey, last->klen) == 0 &&
 				  c.e.ts == last->ts && c.e.seq == last->seq;
-		if ((st = check_entry(v, &c.e, filter)) != WIDE_OK)
-			goto out;
+		TRY_GOTO(check_entry(v, &c.e, filter));
 		TRY_GOTO(block_next(&c));
 	}
 	v->tally.meta.blocks++;
-	if (!v->gap && v->tally.meta.rows != v->rows_before + h.rows &&
-		(st = problem(v, "an index entry's count of rows is wrong")) != WIDE_OK)
-		goto out;
+	if (!v->gap && v->tally.meta.rows != v->rows_before + h.rows)
+		TRY_GOTO(problem(v, "an index entry's count of rows is wrong"));
 	if (!at_last)
 		st = problem(v, "the block at offset %llu does not end with its index entry's key",
 					 (unsigned long long) h.off);
-	goto out;
 done:
-	st = failure(v, st);
-out:
 	block_close(&c);
 	cache_unpin(v->db, &ref);
-	return st;
+	return failure(v, st);
 }
 
 /* Checks the counts of a partition whose blocks were read, and the places of its filter and index.
@@ -227,8 +226,7 @@ check_partition(verify *v, const sst_partition *part)
 	{
 		st = sst_reader_block(v->r, part->filter, SST_NO_CACHE | SST_DISK, false, NULL, &filter,
 							  &cached);
-		if (st != WIDE_OK && (st = failure(v, st)) != WIDE_OK)
-			goto out;
+		TRY_GOTO(failure(v, st));
 	}
 	v->mid_row = true;
 	v->rows_before = v->tally.meta.rows;
@@ -239,26 +237,18 @@ check_partition(verify *v, const sst_partition *part)
 		at_last = ukey_compare(c.e.ukey, c.e.klen, part->key, part->klen) == 0 &&
 				  c.e.ts == part->ts && c.e.seq == part->seq;
 		if (host_interrupted(v->db))
-		{
-			st = status_fail(WIDE_INTERRUPTED, "interrupted");
-			goto out;
-		}
-		if ((st = check_block(v, &c.e, &filter)) != WIDE_OK)
-			goto out;
+			TRY_GOTO(status_fail(WIDE_INTERRUPTED, "interrupted"));
+		TRY_GOTO(check_block(v, &c.e, &filter));
 		TRY_GOTO(block_next(&c));
 	}
-	if (!at_last &&
-		(st = problem(v, "a partition does not end with its key in the top index")) != WIDE_OK)
-		goto out;
+	if (!at_last)
+		TRY_GOTO(problem(v, "a partition does not end with its key in the top index"));
 	st = check_partition_end(v, part);
-	goto out;
 done:
-	st = failure(v, st);
-out:
 	block_close(&c);
 	cache_unpin(v->db, &index);
 	cache_unpin(v->db, &filter);
-	return st;
+	return failure(v, st);
 }
 
 static bool
