@@ -52,7 +52,6 @@
 #define BLOCKS_MOST		 4096 /* approximate number in a large file */
 #define WRITE_BYTES		 (1024 * 1024)
 #define FILTER_ROWS		 (512 * 1024) /* rows beyond which there is no filter */
-#define FILTER_BITS		 10
 
 enum entry_bits
 {
@@ -188,7 +187,7 @@ spill_file_writer_open(wide_db *db, uint64_t total, spill_file_writer **out)
 	if (w->block < spill_file_block_bytes)
 		w->block = spill_file_block_bytes;
 	w->open = SIZE_MAX;
-	w->filter = bloom_builder_new(FILTER_BITS);
+	w->filter = bloom_builder_new();
 	*out = w;
 	return WIDE_OK;
 }

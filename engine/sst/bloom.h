@@ -15,8 +15,8 @@
 /* A filter under construction, in private memory. */
 typedef struct bloom_builder bloom_builder;
 
-/* Returns an empty builder, or NULL if out of memory.  bits_per_key is brought into 1 .. 32. */
-extern bloom_builder *bloom_builder_new(int bits_per_key);
+/* Returns an empty builder, or NULL if out of memory. */
+extern bloom_builder *bloom_builder_new(void);
 extern void bloom_builder_free(bloom_builder *f); /* f may be NULL */
 
 /* Empties the builder, for the next filter. */

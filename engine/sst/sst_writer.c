@@ -63,7 +63,6 @@
 
 #define INDEX_PARTITION (16 * 1024) /* bytes of an index block that end a partition */
 #define FILTER_KEYS		32768		/* keys of a filter that end a partition */
-#define FILTER_BITS		10			/* per key */
 #define WRITE_BUFFER	(256 * 1024)
 #define GROUPS			4
 #define GROUP_BLOCKS	8
@@ -562,7 +561,7 @@ sst_writer_open(wide_db *db, uint64_t number, wide_family_id family, int level,
 	w->index = block_builder_new();
 	w->top = block_builder_new();
 	if (opt->bloom != WIDE_BLOOM_NONE)
-		w->filter = bloom_builder_new(FILTER_BITS);
+		w->filter = bloom_builder_new();
 	w->zstd = ZSTD_createCCtx();
 	if (w->data == NULL || w->index == NULL || w->top == NULL || w->zstd == NULL ||
 		(w->filter == NULL && opt->bloom != WIDE_BLOOM_NONE))

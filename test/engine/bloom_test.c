@@ -13,7 +13,7 @@ finds_all(void **state)
 
 	for (size_t z = 0; z < sizeof(sizes) / sizeof(sizes[0]); z++)
 	{
-		bloom_builder *f = bloom_builder_new(10);
+		bloom_builder *f = bloom_builder_new();
 		wide_bytes out;
 		int wrong = 0;
 
@@ -40,7 +40,7 @@ finds_all(void **state)
 static void
 empty_and_malformed(void **state)
 {
-	bloom_builder *f = bloom_builder_new(10);
+	bloom_builder *f = bloom_builder_new();
 	wide_bytes out;
 	uint64_t s = 1;
 
