@@ -36,6 +36,27 @@ file_meta_put(buffer *b, const file_meta *f)
 	return buffer_append(b, f->max_row, f->max_len);
 }
 
+bool
+file_meta_set(file_meta *f, const uint64_t *head, const uint64_t *facts)
+{
+	if (head[1] > UINT32_MAX || head[2] >= SET_LEVELS || head[3] > UINT8_MAX)
+		return false;
+	*f = (file_meta) {.number = head[0],
+					  .family = (wide_family_id) head[1],
+					  .level = (uint8_t) head[2],
+					  .flags = (uint8_t) head[3],
+					  .raw_bytes = facts[0],
+					  .cells = facts[1],
+					  .rows = facts[2],
+					  .tombstones = facts[3],
+					  .blocks = facts[4],
+					  .ts_min = unzigzag(facts[5]),
+					  .ts_max = unzigzag(facts[6]),
+					  .seq_min = facts[7],
+					  .seq_max = facts[8]};
+	return true;
+}
+
 const uint8_t *
 file_meta_get(const uint8_t *p, const uint8_t *end, file_meta *f)
 {
@@ -44,26 +65,13 @@ file_meta_get(const uint8_t *p, const uint8_t *end, file_meta *f)
 	for (size_t i = 0; i < 17; i++)
 		if ((p = varint_get(p, end, &v[i])) == NULL)
 			return NULL;
-	if (v[0] == 0 || v[1] == 0 || v[1] > UINT32_MAX || v[2] >= SET_LEVELS || v[3] > UINT8_MAX ||
-		v[4] > FILE_BOUND || v[5] > FILE_BOUND || (uint64_t) (end - p) < v[4] + v[5])
+	if (v[0] == 0 || v[1] == 0 || v[4] > FILE_BOUND || v[5] > FILE_BOUND ||
+		(uint64_t) (end - p) < v[4] + v[5] || !file_meta_set(f, v, v + 7))
 		return NULL;
-	memset(f, 0, sizeof *f);
-	f->number = v[0];
-	f->family = (wide_family_id) v[1];
-	f->level = (uint8_t) v[2];
-	f->flags = (uint8_t) (v[3] & ~(uint64_t) FILE_NOT_STORED);
+	f->flags &= (uint8_t) ~FILE_NOT_STORED;
 	f->min_len = (uint8_t) v[4];
 	f->max_len = (uint8_t) v[5];
 	f->bytes = v[6];
-	f->raw_bytes = v[7];
-	f->cells = v[8];
-	f->rows = v[9];
-	f->tombstones = v[10];
-	f->blocks = v[11];
-	f->ts_min = unzigzag(v[12]);
-	f->ts_max = unzigzag(v[13]);
-	f->seq_min = v[14];
-	f->seq_max = v[15];
 	f->global_seq = v[16];
 	memcpy(f->min_row, p, f->min_len);
 	memcpy(f->max_row, p + f->min_len, f->max_len);

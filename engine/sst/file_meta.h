@@ -14,6 +14,10 @@ extern wide_status file_meta_put(buffer *b, const file_meta *f);
  * malformed. */
 extern const uint8_t *file_meta_get(const uint8_t *p, const uint8_t *end, file_meta *f);
 
+/* Sets *f from numbers of an encoding: head has number, family, level and flags, facts has what
+ * follows from raw_bytes to seq_max.  Clears the rest.  Returns false if they are malformed. */
+extern bool file_meta_set(file_meta *f, const uint64_t *head, const uint64_t *facts);
+
 /* Returns false if the file has no row in [lo, hi), which are encoded rows or bounds; NULL: no
  * bound. */
 extern bool file_meta_overlaps_range(const file_meta *f, const uint8_t *lo, uint32_t lolen,
