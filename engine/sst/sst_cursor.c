@@ -159,16 +159,11 @@ arrived(sst_cursor *c)
 	return WIDE_OK;
 }
 
-static inline int
-compare_entry(const entry *e, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
-{
-	return sst_reader_compare(e->ukey, e->klen, e->ts, e->seq, ukey, klen, ts, seq);
-}
-
 /* Searches among the stored sequence numbers. */
 static wide_status
 seek_stored(sst_cursor *c, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
 {
+	const entry to = {.ukey = ukey, .klen = klen, .ts = ts, .seq = seq, .type = UINT8_MAX};
 	uint32_t part;
 	bool here = false;
 
@@ -177,13 +172,13 @@ seek_stored(sst_cursor *c, const uint8_t *ukey, uint32_t klen, int64_t ts, uint6
 	 * it equals the current entry this is not enough: the block before may end with an entry that
 	 * differs in its type only.
 	 */
-	if (c->valid && compare_entry(&c->index.e, ukey, klen, ts, seq) >= 0)
+	if (c->valid && key_compare(&c->index.e, &to) >= 0)
 	{
 		entry e = c->block.e;
 
 		if (c->r->prop.global)
 			e.seq = 0;
-		here = compare_entry(&e, ukey, klen, ts, seq) < 0;
+		here = key_compare(&e, &to) < 0;
 	}
 	c->valid = false;
 	if (!here)

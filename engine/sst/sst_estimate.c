@@ -158,14 +158,14 @@ keys_around(sst_cursor *c, uint32_t before, around *a)
 {
 	const sst_reader *r = c->r;
 	const file_meta *m = &r->prop.meta;
-	const sst_partition *last = c->partition > 0 ? &r->parts[c->partition - 1] : NULL;
+	const entry *last = c->partition > 0 ? &r->parts[c->partition - 1].last : NULL;
 
 	for (uint32_t i = 0; i < 4; i++)
 	{
 		uint64_t block = (uint64_t) before + i; /* of the partition, counted from 2 */
 
 		if (block == 1)
-			TRY(last != NULL ? buffer_append(&a->key[i], last->key, last->klen)
+			TRY(last != NULL ? buffer_append(&a->key[i], last->ukey, last->klen)
 							 : buffer_append(&a->key[i], m->min_row, m->min_len));
 		if (block < 2 || block > (uint64_t) c->index.entries + 1)
 			continue;

@@ -19,6 +19,7 @@
 #include <string.h>
 #include <zstd.h>
 #include "engine/sst/sst_reader.h"
+#include "engine/base/array.h"
 #include "engine/base/buffer.h"
 #include "engine/base/bytes.h"
 #include "engine/base/entry.h"
@@ -223,17 +224,13 @@ parse_partition(sst_reader *r, const entry *e, sst_partition *part)
 	uint64_t v[6];
 
 	for (int i = 0; i < 6; i++)
-	{
 		if ((p = varint_get(p, end, &v[i])) == NULL)
 			return sst_reader_corrupt(r->number, r->body, "a top index entry is malformed");
-	}
 	if (p != end || !handle_inside(r, v[0], v[1]) || (v[3] > 0 && !handle_inside(r, v[2], v[3])) ||
 		v[4] > r->prop.meta.blocks || v[5] > r->prop.meta.rows ||
 		(r->nparts > 0 && (v[4] < part[-1].blocks || v[5] < part[-1].rows)))
 		return sst_reader_corrupt(r->number, r->body, "a top index entry is out of range");
-	part->klen = e->klen;
-	part->ts = e->ts;
-	part->seq = e->seq;
+	part->last = *e;
 	part->index.off = v[0];
 	part->index.len = (uint32_t) v[1];
 	part->filter.off = v[2];
@@ -248,7 +245,7 @@ load_top(sst_reader *r, sst_handle h)
 {
 	block_cursor c = {0};
 	block_ref ref = {0};
-	uint32_t cap = 0;
+	int cap = 0;
 	size_t off = 0;
 	bool cached;
 	wide_status st;
@@ -258,19 +255,7 @@ load_top(sst_reader *r, sst_handle h)
 	TRY_GOTO(block_first(&c));
 	while (c.valid)
 	{
-		if (r->nparts == cap)
-		{
-			sst_partition *p;
-
-			cap = cap > 0 ? 2 * cap : 16;
-			p = realloc(r->parts, cap * sizeof(*p));
-			if (p == NULL)
-			{
-				st = status_fail(WIDE_NOMEM, "out of memory: %zu bytes", cap * sizeof(*p));
-				goto done;
-			}
-			r->parts = p;
-		}
+		TRY_GOTO(array_grow((void **) &r->parts, (int) r->nparts, &cap, sizeof(*r->parts)));
 		TRY_GOTO(parse_partition(r, &c.e, &r->parts[r->nparts]));
 		r->nparts++;
 		TRY_GOTO(block_next(&c));
@@ -278,8 +263,8 @@ load_top(sst_reader *r, sst_handle h)
 	/* now that keys is complete and does not move any more */
 	for (uint32_t i = 0; i < r->nparts; i++)
 	{
-		r->parts[i].key = r->keys.data + off;
-		off += r->parts[i].klen;
+		r->parts[i].last.ukey = r->keys.data + off;
+		off += r->parts[i].last.klen;
 	}
 	if (r->nparts == 0 || r->parts[r->nparts - 1].blocks != r->prop.meta.blocks ||
 		r->parts[r->nparts - 1].rows != r->prop.meta.rows)
@@ -540,15 +525,15 @@ uint32_t
 sst_reader_find_partition(const sst_reader *r, const uint8_t *ukey, uint32_t klen, int64_t ts,
 						  uint64_t seq)
 {
+	const entry to = {.ukey = ukey, .klen = klen, .ts = ts, .seq = seq, .type = UINT8_MAX};
 	uint32_t lo = 0;
 	uint32_t hi = r->nparts;
 
 	while (lo < hi)
 	{
 		uint32_t mid = lo + (hi - lo) / 2;
-		const sst_partition *p = &r->parts[mid];
 
-		if (sst_reader_compare(p->key, p->klen, p->ts, p->seq, ukey, klen, ts, seq) < 0)
+		if (key_compare(&r->parts[mid].last, &to) < 0)
 			lo = mid + 1;
 		else
 			hi = mid;

@@ -27,12 +27,7 @@ enum sst_read_flags
 /* A partition, from its entry in the top index. */
 typedef struct sst_partition
 {
-	/* the last entry */
-	const uint8_t *key; /* ukey, in the reader's keys */
-	uint32_t klen;
-	int64_t ts;
-	uint64_t seq;
-	/* blocks */
+	entry last; /* only its key counts; ukey is in the reader's keys */
 	sst_handle index;
 	sst_handle filter; /* len 0: none */
 	uint64_t blocks;   /* data blocks of the file up to the end of the partition */
@@ -127,19 +122,5 @@ extern wide_status sst_reader_handle(const sst_reader *r, const entry *e, sst_ha
 /* Returns WIDE_CORRUPT with a text that names the file and the offset. */
 extern wide_status sst_reader_corrupt(uint64_t number, uint64_t off, const char *what)
 	__attribute__((cold));
-
-/* Compares two places in key order: ukey up, ts and seq down. */
-static inline int
-sst_reader_compare(const uint8_t *a, uint32_t alen, int64_t ats, uint64_t aseq, const uint8_t *b,
-				   uint32_t blen, int64_t bts, uint64_t bseq)
-{
-	int c = ukey_compare(a, alen, b, blen);
-
-	if (c != 0)
-		return c;
-	if (ats != bts)
-		return ats > bts ? -1 : 1;
-	return aseq > bseq ? -1 : aseq < bseq;
-}
 
 #endif /* WIDE_SST_READER_H */

@@ -151,6 +151,13 @@ same_row(const verify *v, const entry *e)
 		   memcmp(v->tally.last.data, e->ukey, e->rowlen) == 0;
 }
 
+static bool
+same_place(const entry *a, const entry *b)
+{
+	return ukey_compare(a->ukey, a->klen, b->ukey, b->klen) == 0 && a->ts == b->ts &&
+		   a->seq == b->seq;
+}
+
 /* Checks a data block.  last: its index entry. */
 static wide_status
 check_block(verify *v, const entry *last, const block_ref *filter)
@@ -172,8 +179,7 @@ check_block(verify *v, const entry *last, const block_ref *filter)
 	v->row_goes_on = (c.flags & BLOCK_ROW_GOES_ON) != 0;
 	while (c.valid)
 	{
-		at_last = ukey_compare(c.e.ukey, c.e.klen, last->ukey, last->klen) == 0 &&
-				  c.e.ts == last->ts && c.e.seq == last->seq;
+		at_last = same_place(&c.e, last);
 		TRY_GOTO(check_entry(v, &c.e, filter));
 		TRY_GOTO(block_next(&c));
 	}
@@ -234,8 +240,7 @@ check_partition(verify *v, const sst_partition *part)
 	TRY_GOTO(block_first(&c));
 	while (c.valid)
 	{
-		at_last = ukey_compare(c.e.ukey, c.e.klen, part->key, part->klen) == 0 &&
-				  c.e.ts == part->ts && c.e.seq == part->seq;
+		at_last = same_place(&c.e, &part->last);
 		if (host_interrupted(v->db))
 			TRY_GOTO(status_fail(WIDE_INTERRUPTED, "interrupted"));
 		TRY_GOTO(check_block(v, &c.e, &filter));
