@@ -54,7 +54,7 @@ typedef struct sst_reader
 	int pins;
 	bool listed;
 	struct sst_reader *hash_next;
-	struct sst_reader *newer, *older; /* by last use */
+	uint64_t last_use;
 } sst_reader;
 
 /*
