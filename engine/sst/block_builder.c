@@ -30,14 +30,11 @@
 
 typedef struct built_entry
 {
-	int64_t ts;
-	uint64_t seq;
-	int64_t ttl_us;
+	uint64_t number[BLOCK_ARRAYS];
 	uint32_t value; /* offset in values */
 	uint32_t vlen;
 	uint32_t row;
 	uint32_t column; /* number by first entry */
-	uint8_t type;
 } built_entry;
 
 /* A different row key or qualifier. */
@@ -72,8 +69,7 @@ struct block_builder
 	size_t since;	  /* upper bound of what was added after it; 0: nothing */
 	size_t row_began; /* size at the beginning of the last row */
 	/* finishing */
-	uint32_t *scratch;
-	uint32_t scratch_cap;
+	buffer scratch; /* numbers, uint32_t */
 	buffer out;
 };
 
@@ -105,7 +101,7 @@ block_builder_free(block_builder *b)
 	buffer_free(&b->out);
 	free(b->list);
 	free(b->hash);
-	free(b->scratch);
+	buffer_free(&b->scratch);
 	free(b);
 }
 
@@ -277,7 +273,8 @@ add_to_extent(const block_builder *b, block_extent *x, const entry *e, bool new_
 	const built_entry *last = x->entries > 0 ? &b->list[x->entries - 1] : NULL;
 
 	block_extent_add(x, e, new_row, rest, new_column, !new_row && column == last->column,
-					 last != NULL ? last->ts : 0, last != NULL ? last->seq : 0);
+					 last != NULL ? last->number[BLOCK_TS] : 0,
+					 last != NULL ? last->number[BLOCK_SEQ] : 0);
 }
 
 size_t
@@ -327,14 +324,14 @@ block_builder_add_row(block_builder *b, const entry *e, bool new_row)
 		b->columns.keys[b->list[b->x.entries - 1].column].next = column;
 	TRY(array_grow((void **) &b->list, (int) b->x.entries, &b->cap, sizeof(*b->list)));
 	add_to_extent(b, &b->x, e, new_row, rest, column, new_column);
-	b->list[b->x.entries - 1] = (built_entry) {.ts = e->ts,
-											   .seq = e->seq,
-											   .ttl_us = e->ttl_us,
+	b->list[b->x.entries - 1] = (built_entry) {.number[BLOCK_TS] = (uint64_t) e->ts,
+											   .number[BLOCK_SEQ] = e->seq,
+											   .number[BLOCK_TYPE] = e->type,
+											   .number[BLOCK_TTL] = (uint64_t) e->ttl_us,
 											   .value = (uint32_t) b->values.len,
 											   .vlen = e->vlen,
 											   .row = b->rows.n - 1,
-											   .column = column,
-											   .type = e->type};
+											   .column = column};
 	b->since += (size_t) e->klen + e->vlen + ENTRY_BYTES;
 	return buffer_append(&b->values, e->value, e->vlen);
 }
@@ -454,77 +451,36 @@ put_keys(block_builder *b, const key_list *k, const uint32_t *order, uint32_t *s
 	return WIDE_OK;
 }
 
-/* The arrays of numbers, in the order of the block. */
-enum number_array
-{
-	NUMBER_TS,
-	NUMBER_SEQ,
-	NUMBER_TYPE,
-	NUMBER_TTL
-};
-
-static inline uint64_t
-number_of(const built_entry *it, enum number_array which)
-{
-	switch (which)
-	{
-		case NUMBER_TS:
-			return (uint64_t) it->ts;
-		case NUMBER_SEQ:
-			return it->seq;
-		case NUMBER_TYPE:
-			return it->type;
-		default:
-			return (uint64_t) it->ttl_us;
-	}
-}
-
 /*
- * Writes the description of an array of numbers from base to most, and appends the array: the
- * numbers of the entries in the order of their values (list[slots[i]]), or those of each row's
- * first entry.
+ * Writes the description of an array of numbers, and appends the array: the numbers of the entries
+ * in the order of their values (list[slots[i]]; NULL: list[i]), or those of each row's first entry.
  */
 static wide_status
-put_numbers(block_builder *b, enum number_array which, const uint32_t *slots, uint64_t base,
-			uint64_t most, bool by_row)
+put_numbers(block_builder *b, enum block_array which, const uint32_t *slots)
 {
-	uint32_t w = block_width(most - base);
+	const block_range *r = &b->x.number[which];
+	bool by_row = b->x.by_row[which], is_signed = which == BLOCK_TS || which == BLOCK_TTL;
+	uint64_t base = is_signed ? block_signed(r->least) : r->least;
+	uint32_t w = block_range_width(r);
 	uint8_t *p = b->out.data + 16 + 18 * which;
 
 	put_u64le(p, base);
-	put_u64le(p + 8, most);
+	put_u64le(p + 8, is_signed ? block_signed(r->most) : r->most);
 	p[16] = (uint8_t) w;
 	p[17] = by_row;
 	if (w == 0)
 		return WIDE_OK;
-	if (by_row)
+	TRY(take(b, (size_t) (by_row ? b->x.rows : b->x.entries) * w, &p));
+	for (uint32_t i = 0; i < b->x.entries; i++)
 	{
-		TRY(take(b, (size_t) b->x.rows * w, &p));
-		for (uint32_t i = 0, row = UINT32_MAX; i < b->x.entries; i++)
-			if (b->list[i].row != row)
-			{
-				row = b->list[i].row;
-				put_number(p + (size_t) row * w, number_of(&b->list[i], which) - base, w);
-			}
-		return WIDE_OK;
+		const built_entry *it = &b->list[slots == NULL || by_row ? i : slots[i]];
+
+		if (by_row && i > 0 && it->row == it[-1].row)
+			continue;
+		put_number(p, it->number[which] - base, w);
+		p += w;
 	}
-	TRY(take(b, (size_t) b->x.entries * w, &p));
-	for (uint32_t i = 0; i < b->x.entries; i++, p += w)
-		put_number(p, number_of(&b->list[slots == NULL ? i : slots[i]], which) - base, w);
 	return WIDE_OK;
-}
-
-static wide_status
-put_all_numbers(block_builder *b, const uint32_t *slots)
-{
-	const block_extent *x = &b->x;
-
-	TRY(put_numbers(b, NUMBER_TS, slots, block_signed(x->ts.least), block_signed(x->ts.most),
-					x->ts_by_row));
-	TRY(put_numbers(b, NUMBER_SEQ, slots, x->seq.least, x->seq.most, x->seq_by_row));
-	TRY(put_numbers(b, NUMBER_TYPE, slots, x->type.least, x->type.most, false));
-	return put_numbers(b, NUMBER_TTL, slots, block_signed(x->ttl.least), block_signed(x->ttl.most),
-					   false);
 }
 
 static wide_status
@@ -671,16 +627,8 @@ block_builder_finish(block_builder *b, bool goes_on, wide_bytes *out)
 	bool grid = block_extent_grid_pays(x);
 	uint8_t *p;
 
-	if (need > b->scratch_cap)
-	{
-		uint32_t *q = realloc(b->scratch, (size_t) need * sizeof(*q));
-
-		if (q == NULL)
-			return status_fail(WIDE_NOMEM, "out of memory for a block");
-		b->scratch = q;
-		b->scratch_cap = need;
-	}
-	order = b->scratch;
+	TRY(buffer_reserve(&b->scratch, (size_t) need * sizeof(*order)));
+	order = (uint32_t *) b->scratch.data;
 	place = order + x->columns;
 	first = place + x->columns;
 	slots = first + x->columns + 1;
@@ -698,7 +646,8 @@ block_builder_finish(block_builder *b, bool goes_on, wide_bytes *out)
 					   (goes_on ? BLOCK_ROW_GOES_ON : 0));
 	TRY(put_keys(b, &b->rows, NULL, scratch, 88));
 	TRY(put_keys(b, &b->columns, order, scratch, 100));
-	TRY(put_all_numbers(b, grid ? slots : NULL));
+	for (int k = 0; k < BLOCK_ARRAYS; k++)
+		TRY(put_numbers(b, k, grid ? slots : NULL));
 	TRY(grid ? put_grid(b, slots, first, scratch) : put_list(b, place, scratch));
 	TRY(take(b, BLOCK_SLACK, &p));
 	out->data = b->out.data;

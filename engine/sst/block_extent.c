@@ -9,13 +9,6 @@ lengths_size(uint64_t n, uint32_t width, uint64_t nbytes)
 	return width == 0 ? 0 : n * width + block_groups(n) * block_start_width(nbytes);
 }
 
-/* Bytes of an array of numbers that are stored per row or per entry. */
-static inline uint64_t
-numbers_size(const block_extent *x, const block_range *r, bool by_row)
-{
-	return (uint64_t) block_range_width(r) * (by_row ? x->rows : x->entries);
-}
-
 size_t
 block_extent_list_size(const block_extent *x)
 {
@@ -26,10 +19,8 @@ block_extent_list_size(const block_extent *x)
 		 (uint64_t) x->rows * 2;
 	n += x->column_bytes + lengths_size(x->columns, block_width(x->column_most), x->column_bytes) +
 		 (uint64_t) x->columns * 2;
-	n += numbers_size(x, &x->ts, x->ts_by_row);
-	n += numbers_size(x, &x->seq, x->seq_by_row);
-	n += numbers_size(x, &x->ttl, false);
-	n += numbers_size(x, &x->type, false);
+	for (int k = 0; k < BLOCK_ARRAYS; k++)
+		n += (uint64_t) block_range_width(&x->number[k]) * (x->by_row[k] ? x->rows : x->entries);
 	n += fw == 0 ? 0 : (uint64_t) fw * (x->rows + 1);
 	n += (uint64_t) block_extent_column_width(x) * x->entries;
 	n += x->value_bytes +

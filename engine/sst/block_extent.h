@@ -17,6 +17,16 @@ typedef struct block_range
 	uint64_t least, most;
 } block_range;
 
+/* The arrays of the entries' numbers, in the order of the block. */
+enum block_array
+{
+	BLOCK_TS,
+	BLOCK_SEQ,
+	BLOCK_TYPE,
+	BLOCK_TTL,
+	BLOCK_ARRAYS
+};
+
 typedef struct block_extent
 {
 	uint32_t entries, rows, columns;
@@ -30,9 +40,9 @@ typedef struct block_extent
 	block_range key_length; /* of row keys as they are stored */
 	block_range value_length;
 	block_range row_entries; /* entries per row, the last row excepted */
-	/* numbers of entries; signed ones in the form of block_signed() */
-	block_range ts, seq, ttl, type;
-	bool ts_by_row, seq_by_row; /* all entries of a row have the same */
+	/* of the arrays of numbers; signed ones in the form of block_signed() */
+	block_range number[BLOCK_ARRAYS];
+	bool by_row[BLOCK_ARRAYS]; /* all entries of a row have the same */
 } block_extent;
 
 /* Maps signed numbers to unsigned ones in the same order, and back. */
@@ -104,21 +114,21 @@ block_range_add(block_range *r, uint64_t v, bool first)
  */
 static inline void
 block_extent_add(block_extent *x, const entry *e, bool new_row, uint32_t rest, bool new_column,
-				 bool same_column, int64_t ts, uint64_t seq)
+				 bool same_column, uint64_t ts, uint64_t seq)
 {
 	bool first = x->entries == 0;
 
-	block_range_add(&x->ts, block_signed((uint64_t) e->ts), first);
-	block_range_add(&x->seq, e->seq, first);
-	block_range_add(&x->ttl, block_signed((uint64_t) e->ttl_us), first);
-	block_range_add(&x->type, e->type, first);
+	block_range_add(&x->number[BLOCK_TS], block_signed((uint64_t) e->ts), first);
+	block_range_add(&x->number[BLOCK_SEQ], e->seq, first);
+	block_range_add(&x->number[BLOCK_TYPE], e->type, first);
+	block_range_add(&x->number[BLOCK_TTL], block_signed((uint64_t) e->ttl_us), first);
 	block_range_add(&x->value_length, e->vlen, first);
 	if (first)
-		x->ts_by_row = x->seq_by_row = x->distinct = true;
+		x->by_row[BLOCK_TS] = x->by_row[BLOCK_SEQ] = x->distinct = true;
 	else if (!new_row)
 	{
-		x->ts_by_row = x->ts_by_row && ts == e->ts;
-		x->seq_by_row = x->seq_by_row && seq == e->seq;
+		x->by_row[BLOCK_TS] = x->by_row[BLOCK_TS] && ts == (uint64_t) e->ts;
+		x->by_row[BLOCK_SEQ] = x->by_row[BLOCK_SEQ] && seq == e->seq;
 	}
 	if (new_row)
 	{
