@@ -136,12 +136,12 @@ open_parts(block_cursor *c)
 	return c->directory != NULL;
 }
 
-static inline void
-forget(block_cursor *c)
+/* Makes the block one without entries. */
+static void
+set_empty(block_cursor *c)
 {
+	c->entries = c->rows = c->columns = 0;
 	c->valid = false;
-	c->key_row = c->rows;
-	c->next_value = UINT32_MAX;
 }
 
 /*
@@ -163,8 +163,8 @@ block_open(block_cursor *c, const uint8_t *data, uint32_t len)
 	c->data = data;
 	c->len = len;
 	c->parsed = 0;
-	c->entries = c->rows = c->columns = 0;
-	forget(c);
+	c->next_value = UINT32_MAX;
+	set_empty(c);
 	if (len < BLOCK_HEAD + BLOCK_SLACK)
 		return block_malformed(c, "too short");
 	prefetch_keys(data, len);
@@ -178,23 +178,21 @@ block_open(block_cursor *c, const uint8_t *data, uint32_t len)
 		(c->entries > 0 && (c->rows == 0 || c->columns == 0)) ||
 		(c->flags & ~(BLOCK_GRID | BLOCK_DISTINCT | BLOCK_ROW_GOES_ON)) != 0 || !open_parts(c))
 	{
-		c->entries = c->rows = c->columns = 0;
-		forget(c);
+		set_empty(c);
 		return block_malformed(c, "the head does not match the length");
 	}
-	forget(c);
+	c->key_row = c->rows;
 	if ((c->flags & BLOCK_GRID) != 0 && c->grid_cap < c->columns)
 	{
-		free(c->grid);
-		c->grid_cap = 0;
-		c->grid = malloc(c->columns * sizeof(*c->grid));
-		if (c->grid != NULL)
-			c->grid_cap = c->columns;
-		else
+		block_column *grid = realloc(c->grid, c->columns * sizeof(*grid));
+
+		if (grid == NULL)
 		{
-			c->entries = c->rows = c->columns = 0;
+			set_empty(c);
 			return status_fail(WIDE_NOMEM, "out of memory for a block");
 		}
+		c->grid = grid;
+		c->grid_cap = c->columns;
 	}
 	return WIDE_OK;
 }
@@ -206,8 +204,7 @@ block_close(block_cursor *c)
 	free(c->grid);
 	c->grid = NULL;
 	c->grid_cap = 0;
-	c->entries = c->rows = c->columns = 0;
-	c->valid = false;
+	set_empty(c);
 }
 
 /* --------------------------------------------------------------- searching */
@@ -370,28 +367,36 @@ fill_grid(block_cursor *c, bool *found)
 	return WIDE_OK;
 }
 
-/* Moves to the first entry of the row, or of the next row that has one. */
-static wide_status
-enter_row(block_cursor *c, uint32_t row)
+/* Sets *first and c->row_end to the bounds of a list row's entries. */
+static inline wide_status
+enter_row(block_cursor *c, uint32_t row, uint32_t *first)
+{
+	c->row = row;
+	*first = block_first_entry(c, row);
+	c->row_end = block_first_entry(c, row + 1);
+	if (unlikely(c->row_end > c->entries || *first > c->row_end))
+		return malformed(c, "a row's entries");
+	return WIDE_OK;
+}
+
+wide_status
+block_seek_row(block_cursor *c, uint32_t row)
 {
 	c->valid = false;
 	for (; row < c->rows; row++)
 	{
-		c->row = row;
 		if ((c->flags & BLOCK_GRID) != 0)
 		{
 			bool found;
 
+			c->row = row;
 			c->at = 0;
 			TRY(fill_grid(c, &found));
 			if (found)
 				return WIDE_OK;
 			continue;
 		}
-		c->at = block_first_entry(c, row);
-		c->row_end = block_first_entry(c, row + 1);
-		if (unlikely(c->row_end > c->entries || c->at > c->row_end))
-			return malformed(c, "a row's entries");
+		TRY(enter_row(c, row, &c->at));
 		if (c->at < c->row_end)
 			return fill_list(c);
 	}
@@ -399,15 +404,9 @@ enter_row(block_cursor *c, uint32_t row)
 }
 
 wide_status
-block_seek_row(block_cursor *c, uint32_t row)
-{
-	return enter_row(c, row);
-}
-
-wide_status
 block_first(block_cursor *c)
 {
-	return enter_row(c, 0);
+	return block_seek_row(c, 0);
 }
 
 wide_status
@@ -416,22 +415,17 @@ block_next(block_cursor *c)
 	if (unlikely(!c->valid))
 		return WIDE_OK;
 	c->at++;
+	c->valid = false;
 	if ((c->flags & BLOCK_GRID) != 0)
 	{
 		bool found;
 
-		c->valid = false;
 		TRY(fill_grid(c, &found));
-		return found ? WIDE_OK : enter_row(c, c->row + 1);
+		return found ? WIDE_OK : block_seek_row(c, c->row + 1);
 	}
 	if (c->at < c->row_end)
-	{
-		wide_status st = fill_list(c);
-
-		c->valid = st == WIDE_OK;
-		return st;
-	}
-	return enter_row(c, c->row + 1);
+		return fill_list(c);
+	return block_seek_row(c, c->row + 1);
 }
 
 wide_status
@@ -449,7 +443,7 @@ block_since(block_cursor *c, int64_t ts)
 		{
 			while (row < c->rows && (int64_t) block_number(&c->ts, row) < ts)
 				row++;
-			TRY(enter_row(c, row));
+			TRY(block_seek_row(c, row));
 		}
 	}
 	return WIDE_OK;
@@ -459,42 +453,34 @@ block_since(block_cursor *c, int64_t ts)
 static wide_status
 step_back(block_cursor *c, uint32_t row, uint32_t at)
 {
-	bool grid = (c->flags & BLOCK_GRID) != 0;
-
 	c->valid = false;
-	for (;;)
+	for (;; row--, at = UINT32_MAX)
 	{
-		c->row = row;
-		while (grid && at > 0)
+		if ((c->flags & BLOCK_GRID) != 0)
 		{
 			const block_column *k;
 			uint32_t i;
 			bool found;
 
-			TRY(block_column_open(c, --at, &k));
-			if (!block_column_has(k, row, &i))
-				continue;
-			c->at = at;
-			return fill_grid(c, &found);
-		}
-		if (!grid)
-		{
-			uint32_t first = block_first_entry(c, row);
-
-			c->row_end = block_first_entry(c, row + 1);
-			if (unlikely(c->row_end > c->entries || first > c->row_end))
-				return malformed(c, "a row's entries");
-			at = at < c->row_end ? at : c->row_end;
-			if (at > first)
+			c->row = row;
+			for (c->at = at < c->columns ? at : c->columns; c->at > 0;)
 			{
-				c->at = at - 1;
-				return fill_list(c);
+				TRY(block_column_open(c, --c->at, &k));
+				if (block_column_has(k, row, &i))
+					return fill_grid(c, &found);
 			}
+		}
+		else
+		{
+			uint32_t first;
+
+			TRY(enter_row(c, row, &first));
+			c->at = at < c->row_end ? at : c->row_end;
+			if (c->at-- > first)
+				return fill_list(c);
 		}
 		if (row == 0)
 			return WIDE_OK;
-		row--;
-		at = grid ? c->columns : UINT32_MAX;
 	}
 }
 
@@ -504,7 +490,7 @@ block_last(block_cursor *c)
 	c->valid = false;
 	if (c->rows == 0)
 		return WIDE_OK;
-	return step_back(c, c->rows - 1, (c->flags & BLOCK_GRID) != 0 ? c->columns : UINT32_MAX);
+	return step_back(c, c->rows - 1, UINT32_MAX);
 }
 
 /* Returns true if the entry's timestamp and sequence number sort before (ts, seq). */
@@ -523,12 +509,10 @@ version_before(const block_cursor *c, uint32_t row, uint32_t slot, int64_t ts, u
 static wide_status
 seek_in_list(block_cursor *c, uint32_t row, uint32_t column, bool exact, int64_t ts, uint64_t seq)
 {
-	uint32_t lo = block_first_entry(c, row), hi = block_first_entry(c, row + 1);
+	uint32_t lo, hi;
 
-	if (hi > c->entries || lo > hi)
-		return malformed(c, "a row's entries");
-	c->row = row;
-	c->row_end = hi;
+	TRY(enter_row(c, row, &lo));
+	hi = c->row_end;
 	while (lo < hi)
 	{
 		uint32_t mid = lo + (hi - lo) / 2, col = block_column_of(c, mid);
@@ -539,7 +523,7 @@ seek_in_list(block_cursor *c, uint32_t row, uint32_t column, bool exact, int64_t
 			hi = mid;
 	}
 	if (lo == c->row_end)
-		return enter_row(c, row + 1);
+		return block_seek_row(c, row + 1);
 	c->at = lo;
 	return fill_list(c);
 }
@@ -562,7 +546,7 @@ seek_in_grid(block_cursor *c, uint32_t row, uint32_t column, bool exact, int64_t
 	}
 	c->at = column;
 	TRY(fill_grid(c, &found));
-	return found ? WIDE_OK : enter_row(c, row + 1);
+	return found ? WIDE_OK : block_seek_row(c, row + 1);
 }
 
 wide_status
@@ -579,7 +563,7 @@ block_seek(block_cursor *c, const uint8_t *ukey, uint32_t klen, int64_t ts, uint
 		return malformed(c, "a row's key");
 	/* the result is the beginning of the row */
 	if (row == c->rows || cmp != 0 || n == klen)
-		return enter_row(c, row);
+		return block_seek_row(c, row);
 	TRY(block_find_column(c, ukey + n, klen - n, &column, &exact));
 	if ((c->flags & BLOCK_GRID) != 0)
 		return seek_in_grid(c, row, column, exact, ts, seq);
@@ -662,7 +646,7 @@ block_seek_entry(block_cursor *c, uint32_t n)
 			hi = mid;
 	}
 	TRY(entries_before_row(c, lo, &before));
-	TRY(enter_row(c, lo));
+	TRY(block_seek_row(c, lo));
 	for (; before < n && c->valid; before++)
 		TRY(block_next(c));
 	return WIDE_OK;
