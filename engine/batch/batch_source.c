@@ -132,13 +132,10 @@ reader_leave(batch_source *b, bool all)
 
 		c->chunks = p->next;
 		cache_private(p->data, p->used, &ref);
-		if (b->s.used && b->s.limits != NULL && b->s.limits->keep != NULL)
-			b->s.limits->keep(b->s.limits->keep_arg, &ref);
-		else
-			cache_unpin(b->s.db, &ref);
+		source_leave(&b->s, &ref);
 		free(p);
 	}
-	b->s.used = false;
+	b->s.used = 0;
 }
 
 static void

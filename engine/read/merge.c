@@ -38,13 +38,14 @@ merge_new(wide_db *db, merge **out)
 	if (*out == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory for a scan");
 	(*out)->db = db;
+	(*out)->turn = 1;
 	return WIDE_OK;
 }
 
 wide_status
 merge_add(merge *m, source *s)
 {
-	wide_status st = array_grow((void **) &m->sources, m->n, &m->cap, 3 * sizeof(*m->sources));
+	wide_status st = array_grow((void **) &m->sources, m->n, &m->cap, 2 * sizeof(*m->sources));
 
 	if (st != WIDE_OK)
 	{
@@ -52,11 +53,10 @@ merge_add(merge *m, source *s)
 		return st;
 	}
 	m->heap = m->sources + m->cap;
-	m->used = m->heap + m->cap;
+	s->turn = &m->turn;
 	s->order = (uint32_t) m->n;
 	m->sources[m->n++] = s;
 	m->nheap = m->waiting = 0;
-	m->nused = m->cap + 1; /* the list may have moved */
 	m->current = NULL;
 	return WIDE_OK;
 }
@@ -97,24 +97,13 @@ merge_statistics(merge *m)
 void
 merge_used(merge *m)
 {
-	if (m->heap[0]->used)
-		return;
-	m->heap[0]->used = true;
-	if (m->nused < m->n)
-		m->used[m->nused++] = m->heap[0];
-	else
-		m->nused = m->cap + 1;
+	m->heap[0]->used = m->turn;
 }
 
 void
 merge_unused(merge *m)
 {
-	bool any = m->nused > m->n;
-
-	/* a scan may use one or two of hundreds of sources (windows) */
-	for (int i = 0; i < (any ? m->n : m->nused); i++)
-		(any ? m->sources : m->used)[i]->used = false;
-	m->nused = 0;
+	m->turn++;
 }
 
 /* ------------------------------------------------------------------- heap */

@@ -20,13 +20,12 @@ typedef struct merge
 
 	/* the rest is merge.c's */
 	wide_db *db;
-	/* three parts of one allocation, cap pointers each */
+	/* two parts of one allocation, cap pointers each */
 	source **sources;
 	source **heap; /* nheap sources that have an entry, a heap */
-	source **used; /* sources whose flag `used` was set; one may be listed twice */
 	int n, nheap, cap;
-	int nused;	 /* > n: any source may have the flag */
-	int waiting; /* sources from here on have not been sought; 0: none waits */
+	int waiting;   /* sources from here on have not been sought; 0: none waits */
+	uint64_t turn; /* rises with merge_unused: marks of earlier turns in source.used are void */
 	uint32_t ticks;
 	buffer row; /* scratch of merge_row_before */
 } merge;

@@ -10,8 +10,18 @@
 #include "engine/base/entry.h"
 #include "engine/base/key.h"
 #include "engine/base/status.h"
+#include "engine/shared/cache.h"
 
 #define PASS_STEPS 8 /* entries after which a seek is cheaper */
+
+void
+source_leave(const source *s, block_ref *ref)
+{
+	if (s->used != 0 && s->used == *s->turn && s->limits != NULL && s->limits->keep != NULL)
+		s->limits->keep(s->limits->keep_arg, ref);
+	else
+		cache_unpin(s->db, ref);
+}
 
 void
 source_free(source *s)

@@ -81,7 +81,8 @@ struct source
 	wide_db *db;
 	const source_limits *limits; /* may be NULL */
 	uint32_t order;				 /* of equal entries the source with the lower order comes first */
-	bool used;					 /* bytes of the current block are in use by the user */
+	const uint64_t *turn;		 /* the merge's */
+	uint64_t used; /* the turn in which the user took bytes of the current block; 0: none */
 	/* the answer of the last source_row_before: the next one for a lower key may be the same */
 	bool before_valid;
 	bool before_none; /* it was WIDE_END */
@@ -130,6 +131,10 @@ extern void source_restart(source *s);
 
 /* Adds to limits->stats what has happened since the last call. */
 extern void source_statistics(source *s);
+
+/* Leaves a block, which is pinned: passes the pin to limits->keep if bytes of the block are in use,
+ * otherwise releases it. */
+extern void source_leave(const source *s, block_ref *ref);
 
 /* Releases the source.  s may be NULL. */
 extern void source_free(source *s);

@@ -40,11 +40,8 @@ file_leave(void *arg, block_ref *ref)
 {
 	file_source *f = arg;
 
-	if (f->s.used && f->s.limits != NULL && f->s.limits->keep != NULL)
-		f->s.limits->keep(f->s.limits->keep_arg, ref);
-	else
-		cache_unpin(f->s.db, ref);
-	f->s.used = false;
+	source_leave(&f->s, ref);
+	f->s.used = 0;
 }
 
 /* Adds to the statistics what the cursor has done since the last call. */
@@ -74,7 +71,7 @@ file_close(file_source *f)
 	sst_reader_put(f->s.db, f->reader);
 	f->reader = NULL;
 	f->at = -1;
-	f->s.used = false;
+	f->s.used = 0;
 }
 
 /* Opens file i under the cursor, which has no position then. */
