@@ -182,8 +182,7 @@ reader_seek(batch_source *b, const uint8_t *ukey, uint32_t klen, int64_t ts, uin
 	if (r->c.n == 0 || r->c.family != b->s.family ||
 		ukey_compare(r->c.e[0].ukey, r->c.e[0].klen, ukey, klen) != 0)
 	{
-		TRY(op_merge_seek(&r->m, b->s.family, ukey, klen, l != NULL ? l->row : NULL,
-						  l != NULL ? l->rowlen : 0));
+		TRY(op_merge_seek(&r->m, b->s.family, ukey, klen, l->row, l->rowlen));
 		TRY(reader_column(b));
 	}
 	for (r->at = 0; r->at < r->c.n && key_compare(&r->c.e[r->at], &to) < 0;)

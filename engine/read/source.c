@@ -12,12 +12,14 @@
 #include "engine/base/status.h"
 #include "engine/shared/cache.h"
 
+const source_limits source_no_limits = {0};
+
 #define PASS_STEPS 8 /* entries after which a seek is cheaper */
 
 void
 source_leave(const source *s, block_ref *ref)
 {
-	if (s->used != 0 && s->used == *s->turn && s->limits != NULL && s->limits->keep != NULL)
+	if (s->used != 0 && s->used == *s->turn && s->limits->keep != NULL)
 		s->limits->keep(s->limits->keep_arg, ref);
 	else
 		cache_unpin(s->db, ref);

@@ -25,15 +25,15 @@ typedef struct source_limits
 	const uint8_t *hi; /* no row at or above these bytes; NULL: open */
 	uint32_t hilen;
 
-	/* one row, or one column of it: the filters of files are asked */
+	/* one row, or one column of it: the Bloom filters of files are asked */
 	const uint8_t *row; /* this row only; NULL: no such limit */
 	uint32_t rowlen;
 	const uint8_t *column; /* with row: this ukey and the family deletes only; NULL: all */
 	uint32_t columnlen;
 
 	/* without row: all rows begin with these bytes, encoded without terminator; NULL: no such
-	 * limit.  The filter of a file is asked once for each value of `range`, which the user
-	 * changes with the range of keys. */
+	 * limit.  The Bloom filter of a file is asked once for each value of `range`, which the
+	 * user changes with the range of keys. */
 	const uint8_t *prefix;
 	uint32_t prefixlen;
 	uint64_t range;
@@ -54,6 +54,9 @@ typedef struct source_limits
 	void (*keep)(void *arg, block_ref *ref);
 	void *keep_arg;
 } source_limits;
+
+/* No limits and no statistics: what a merge gives its sources until merge_limits. */
+extern const source_limits source_no_limits;
 
 typedef struct source source;
 
@@ -79,10 +82,10 @@ struct source
 	const entry *e; /* current entry; NULL: none */
 	const source_ops *ops;
 	wide_db *db;
-	const source_limits *limits; /* may be NULL */
-	uint32_t order;				 /* of equal entries the source with the lower order comes first */
-	const uint64_t *turn;		 /* the merge's */
-	uint64_t used; /* the turn in which the user took bytes of the current block; 0: none */
+	const source_limits *limits;
+	uint32_t order;		  /* of equal entries the source with the lower order comes first */
+	const uint64_t *turn; /* the merge's */
+	uint64_t used;		  /* the turn in which the user took bytes of the current block; 0: none */
 	/* the answer of the last source_row_before: the next one for a lower key may be the same */
 	bool before_valid;
 	bool before_none; /* it was WIDE_END */

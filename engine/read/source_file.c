@@ -3,8 +3,8 @@
  * source of entries.
  *
  * A source has one cursor.  A file is opened when a seek or a move gets to it.
- * Files that the user's limits exclude (key bounds, filters, time) are passed
- * over, where possible without opening them.
+ * Files that the user's limits exclude (key bounds, Bloom filters, time) are
+ * passed over, where possible without opening them.
  *
  * Skipping by time is safe only for files that are wholly older than what the user
  * asks for, because within a column all effects go from newer timestamps to older
@@ -48,17 +48,16 @@ file_leave(void *arg, block_ref *ref)
 static void
 file_statistics(file_source *f)
 {
-	wide_scan_stats *stats = f->s.limits != NULL ? f->s.limits->stats : NULL;
+	wide_scan_stats *stats = f->s.limits->stats;
+	sst_cursor *c = &f->cursor;
 
 	if (stats != NULL)
 	{
-		stats->blocks_read += f->cursor.blocks_read - f->blocks_read;
-		stats->blocks_cached += f->cursor.blocks_cached - f->blocks_cached;
-		stats->seeks += f->cursor.seeks - f->seeks;
+		stats->blocks_read += c->blocks_read;
+		stats->blocks_cached += c->blocks_cached;
+		stats->seeks += c->seeks;
 	}
-	f->blocks_read = f->cursor.blocks_read;
-	f->blocks_cached = f->cursor.blocks_cached;
-	f->seeks = f->cursor.seeks;
+	c->blocks_read = c->blocks_cached = c->seeks = 0;
 }
 
 static void
@@ -93,14 +92,13 @@ file_open(file_source *f, int i)
 	}
 	f->cursor.leave = file_leave;
 	f->cursor.leave_arg = f;
-	f->blocks_read = f->blocks_cached = f->seeks = 0;
 	f->at = i;
-	if (f->s.limits != NULL && f->s.limits->stats != NULL)
+	if (f->s.limits->stats != NULL)
 		f->s.limits->stats->files_read++;
 	return WIDE_OK;
 }
 
-/* Asks the file's filter: *may is set to false if the file has nothing of the row, column or
+/* Asks the file's Bloom filter: *may is set to false if the file has nothing of the row, column or
  * prefix that is looked for.  Requires: limits->row or limits->prefix is set. */
 static wide_status
 ask_bloom(file_source *f, sst_reader *r, bool *may)
@@ -116,8 +114,8 @@ ask_bloom(file_source *f, sst_reader *r, bool *may)
 	return sst_reader_may_have_column(r, l->column, l->columnlen, l->rowlen, may);
 }
 
-/* Sets *skip if the file has nothing that the user needs.  Reads the file if its filter has to be
- * asked. */
+/* Sets *skip if the file has nothing that the user needs.  Reads the file if its Bloom filter has
+ * to be asked. */
 static wide_status
 file_skipped(file_source *f, int i, bool *skip)
 {
@@ -126,8 +124,6 @@ file_skipped(file_source *f, int i, bool *skip)
 	bool may = true;
 
 	*skip = false;
-	if (l == NULL)
-		return WIDE_OK;
 	if (l->by_time && meta->ts_max < l->ts_min)
 	{
 		*skip = true;
@@ -175,8 +171,7 @@ file_pass_old(file_source *f)
 {
 	const source_limits *l = f->s.limits;
 
-	if (l == NULL || !l->pass_old || !f->cursor.valid ||
-		sst_cursor_entry(&f->cursor)->ts >= l->ts_min)
+	if (!l->pass_old || !f->cursor.valid || sst_cursor_entry(&f->cursor)->ts >= l->ts_min)
 		return WIDE_OK;
 	return sst_cursor_since(&f->cursor, l->ts_min, l->hi, l->hilen);
 }
@@ -196,8 +191,7 @@ files_from(file_source *f, int i, const uint8_t *ukey, uint32_t klen, int64_t ts
 	{
 		bool skip;
 
-		if (l != NULL && l->hi != NULL &&
-			!file_meta_overlaps_range(&f->files[i], NULL, 0, l->hi, l->hilen))
+		if (l->hi != NULL && !file_meta_overlaps_range(&f->files[i], NULL, 0, l->hi, l->hilen))
 		{
 			if (l->stats != NULL)
 				l->stats->files_skipped_key += (uint64_t) (f->nfiles - i);
@@ -244,7 +238,7 @@ seek(source *s, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
 	file_source *f = (file_source *) s;
 	int i = klen == 0 ? 0 : files_find(f, ukey, klen);
 
-	if (i > 0 && f->at < 0 && f->s.limits != NULL && f->s.limits->stats != NULL)
+	if (i > 0 && f->at < 0 && f->s.limits->stats != NULL)
 		f->s.limits->stats->files_skipped_key += (uint64_t) i;
 	return files_from(f, i, klen == 0 ? NULL : ukey, klen, ts, seq);
 }
@@ -265,7 +259,6 @@ static wide_status
 row_before(source *s, const uint8_t *ukey, uint32_t klen, buffer *row)
 {
 	file_source *f = (file_source *) s;
-	const source_limits *l = s->limits;
 
 	for (int i = f->nfiles - 1; i >= 0; i--)
 	{
@@ -274,7 +267,7 @@ row_before(source *s, const uint8_t *ukey, uint32_t klen, buffer *row)
 
 		if (!file_meta_overlaps_range(&f->files[i], NULL, 0, ukey, klen))
 			continue;
-		if (l != NULL && l->by_time && f->files[i].ts_max < l->ts_min)
+		if (s->limits->by_time && f->files[i].ts_max < s->limits->ts_min)
 			continue;
 		TRY(file_skipped(f, i, &skip));
 		if (skip)
@@ -295,7 +288,7 @@ can_wait(const source *s, const entry *first)
 	const file_source *f = (const file_source *) s;
 	const source_limits *l = f->s.limits;
 
-	if (l == NULL || l->column == NULL || first->type != ENTRY_PUT ||
+	if (l->column == NULL || first->type != ENTRY_PUT ||
 		ukey_compare(first->ukey, first->klen, l->column, l->columnlen) != 0)
 		return false;
 	for (int i = files_find(f, l->row, l->rowlen); i < f->nfiles; i++)
@@ -355,7 +348,6 @@ source_file_new(wide_db *db, const file_meta *files, int n, int flags, source **
 		return status_fail(WIDE_NOMEM, "out of memory for a scan");
 	f->s.ops = &source_file_ops;
 	f->s.db = db;
-	f->s.family = n > 0 ? files[0].family : 0;
 	f->files = files;
 	f->nfiles = n;
 	f->flags = flags;

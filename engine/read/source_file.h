@@ -19,9 +19,8 @@ typedef struct file_source
 	int at; /* its index in files; -1: none */
 	sst_reader *reader;
 	sst_cursor cursor;
-	uint64_t blocks_read, blocks_cached, seeks; /* of the cursor, already in limits->stats */
 
-	/* the last answer "perhaps" of a filter: file `asked`, limits->range `asked_range` */
+	/* the last answer "perhaps" of a Bloom filter: file `asked`, limits->range `asked_range` */
 	int asked;
 	uint64_t asked_range;
 } file_source;

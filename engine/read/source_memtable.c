@@ -37,7 +37,7 @@ set_current(memtable_source *m)
 	source *s = &m->s;
 	const source_limits *l = s->limits;
 
-	if (l != NULL && l->pass_old)
+	if (l->pass_old)
 		for (uint32_t n = 1; memtable_valid(&m->cursor) && m->cursor.family == s->family &&
 							 m->cursor.e.ts < l->ts_min;
 			 n++)
@@ -71,7 +71,7 @@ next_seen(memtable_source *m)
 	const source_limits *l = s->limits;
 	const entry *e = &m->cursor.e;
 
-	if (l == NULL || l->seen_seq == 0 || e->seq <= l->seen_seq)
+	if (l->seen_seq == 0 || e->seq <= l->seen_seq)
 		m->unseen = 0;
 	else if (++m->unseen >= UNSEEN_STEPS && e->ts > l->seen_ts && e->ts != WIDE_TS_MAX &&
 			 atomic_load_explicit(&m->cursor.m.t->ts_ahead, memory_order_acquire) <= l->seen_ts)

@@ -269,7 +269,7 @@ test_limits(void **state)
 	assert_true(stats.files_skipped_bloom > 0);
 	assert_true(stats.files_skipped_key > 0);
 	assert_true(stats.blocks_read + stats.blocks_cached > 0);
-	merge_limits(f.m, NULL);
+	merge_limits(f.m, &source_no_limits);
 	drop(&f);
 }
 
