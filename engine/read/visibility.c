@@ -165,11 +165,6 @@ visibility_init(visibility *v, const wide_family_options *opt, const family_floo
 	memset(v, 0, sizeof(*v));
 	v->opt = *opt;
 	v->nfloors = expiry_floors_in_order(floors, v->floors);
-	v->seq = seq;
-	v->excluded = excluded;
-	v->nexcluded = nexcluded;
-	v->now = now;
-	v->expire_before = expiry_cutoff(now, opt->ttl_us);
 	v->ts_min = ts_min;
 	v->ts_max = ts_max;
 	v->limited = (ts_min != 0 || ts_max != 0) && (ts_min != INT64_MIN || ts_max != INT64_MAX);
@@ -181,8 +176,7 @@ visibility_init(visibility *v, const wide_family_options *opt, const family_floo
 	v->plain = v->opt.versions == 1 && v->nfloors == 0 && !v->limited;
 	v->sure_deletes = visibility_sure_deletes(opt, v->floors, v->nfloors);
 	cell_versions_init(&v->track, v->opt.versions, v->floors, v->nfloors, SEQ_END);
-	visibility_row(v);
-	visibility_column_reset(v);
+	visibility_renew(v, seq, excluded, nexcluded, now);
 	return WIDE_OK;
 }
 
