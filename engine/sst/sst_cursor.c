@@ -259,24 +259,10 @@ sst_cursor_seek_before(sst_cursor *c, const uint8_t *ukey, uint32_t klen)
 	return arrived(c);
 }
 
-/* Moves to the first entry of the index cursor's data block. */
-static wide_status
-enter_block(sst_cursor *c)
-{
-	TRY(load_block(c));
-	TRY(in_block(c, block_first(&c->block)));
-	return arrived(c);
-}
-
 wide_status
 sst_cursor_first(sst_cursor *c)
 {
-	c->valid = false;
-	if (c->r->nparts == 0)
-		return WIDE_OK;
-	TRY(load_partition(c, 0));
-	TRY(in_index(c, block_first(&c->index)));
-	return enter_block(c);
+	return seek_stored(c, (const uint8_t *) "", 0, INT64_MAX, SEQ_MAX);
 }
 
 wide_status
@@ -305,6 +291,15 @@ sst_cursor_index(sst_cursor *c, uint64_t block)
 			return WIDE_OK;
 	}
 	return sst_reader_corrupt(c->r->number, c->r->body, "an index block is empty or too short");
+}
+
+/* Moves to the first entry of the index cursor's data block. */
+static wide_status
+enter_block(sst_cursor *c)
+{
+	TRY(load_block(c));
+	TRY(in_block(c, block_first(&c->block)));
+	return arrived(c);
 }
 
 wide_status
