@@ -13,18 +13,15 @@
 #include "engine/base/status.h"
 #include "engine/shared/layout.h"
 
+/* Sets a bound.  cut: the flag of a bound that is cut. */
 static void
-set_bound(file_meta *m, bool max, const uint8_t *row, uint32_t rowlen)
+set_bound(file_meta *m, uint8_t *bound, uint8_t *len, uint8_t cut, const uint8_t *row,
+		  uint32_t rowlen)
 {
-	uint32_t n = rowlen < FILE_BOUND ? rowlen : FILE_BOUND;
-
-	memcpy(max ? m->max_row : m->min_row, row, n);
-	if (max)
-		m->max_len = (uint8_t) n;
-	else
-		m->min_len = (uint8_t) n;
-	if (n < rowlen)
-		m->flags |= max ? FILE_MAX_CUT : FILE_MIN_CUT;
+	*len = (uint8_t) (rowlen < FILE_BOUND ? rowlen : FILE_BOUND);
+	memcpy(bound, row, *len);
+	if (*len < rowlen)
+		m->flags |= cut;
 }
 
 wide_status
@@ -64,7 +61,7 @@ sst_tally_count(sst_tally *t, const entry *e)
 		m->ts_min = m->ts_max = e->ts;
 		m->seq_min = m->seq_max = e->seq;
 		m->flags = FILE_TS_ORDERED;
-		set_bound(m, false, e->ukey, e->rowlen);
+		set_bound(m, m->min_row, &m->min_len, FILE_MIN_CUT, e->ukey, e->rowlen);
 		t->last.len = 0;
 	}
 	/* within a column timestamps fall from entry to entry; the flag says that sequence numbers do,
@@ -97,6 +94,8 @@ sst_tally_count(sst_tally *t, const entry *e)
 void
 sst_tally_end(sst_tally *t)
 {
-	if (t->meta.cells > 0)
-		set_bound(&t->meta, true, t->last.data, t->e.rowlen);
+	file_meta *m = &t->meta;
+
+	if (m->cells > 0)
+		set_bound(m, m->max_row, &m->max_len, FILE_MAX_CUT, t->last.data, t->e.rowlen);
 }

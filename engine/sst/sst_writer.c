@@ -216,16 +216,20 @@ write_block(sst_writer *w, wide_bytes raw, bool compress, sst_handle *h)
 	return append_block(w, len, raw.len, compress, h);
 }
 
-/* Adds an index entry: the last key of what the value points to. */
+/* Adds an index entry: the last key of what the n numbers describe. */
 static wide_status
-add_index(block_builder *b, const entry *last, const uint8_t *value, size_t vlen)
+add_index(block_builder *b, const entry *last, const uint64_t *numbers, int n)
 {
+	uint8_t value[6 * VARINT_MAX];
+	uint8_t *p = value;
 	entry e = *last;
 
+	for (int i = 0; i < n; i++)
+		p = varint_put(p, numbers[i]);
 	e.type = ENTRY_PUT;
 	e.ttl_us = 0;
 	e.value = value;
-	e.vlen = (uint32_t) vlen;
+	e.vlen = (uint32_t) (p - value);
 	return block_builder_add(b, &e);
 }
 
@@ -233,8 +237,6 @@ add_index(block_builder *b, const entry *last, const uint8_t *value, size_t vlen
 static wide_status
 end_partition(sst_writer *w, const entry *last, uint64_t rows)
 {
-	uint8_t value[6 * VARINT_MAX];
-	uint8_t *p = value;
 	wide_bytes raw = {NULL, 0};
 	sst_handle filter = {0};
 	sst_handle index;
@@ -245,13 +247,10 @@ end_partition(sst_writer *w, const entry *last, uint64_t rows)
 		TRY(write_block(w, raw, false, &filter));
 	TRY(block_builder_finish(w->index, false, &raw));
 	TRY(write_block(w, raw, w->opt.compression == WIDE_COMPRESS_ZSTD, &index));
-	p = varint_put(p, index.off);
-	p = varint_put(p, index.len);
-	p = varint_put(p, filter.off);
-	p = varint_put(p, filter.len);
-	p = varint_put(p, w->tally.meta.blocks);
-	p = varint_put(p, rows);
-	TRY(add_index(w->top, last, value, (size_t) (p - value)));
+	TRY(add_index(w->top, last,
+				  (uint64_t[]) {index.off, index.len, filter.off, filter.len, w->tally.meta.blocks,
+								rows},
+				  6));
 	block_builder_reset(w->index);
 	if (w->filter != NULL)
 		bloom_builder_reset(w->filter);
@@ -291,15 +290,9 @@ filter_block(sst_writer *w, const ended_block *b)
 static wide_status
 place_block(sst_writer *w, const ended_block *b, const sst_handle *h)
 {
-	uint8_t value[3 * VARINT_MAX];
-	uint8_t *p = value;
-
 	TRY(filter_block(w, b));
 	w->tally.meta.blocks++;
-	p = varint_put(p, h->off);
-	p = varint_put(p, h->len);
-	p = varint_put(p, b->rows - w->rows_before);
-	TRY(add_index(w->index, &b->last, value, (size_t) (p - value)));
+	TRY(add_index(w->index, &b->last, (uint64_t[]) {h->off, h->len, b->rows - w->rows_before}, 3));
 	if (block_builder_size(w->index) >= INDEX_PARTITION || w->filter_keys >= FILTER_KEYS)
 		return end_partition(w, &b->last, b->rows);
 	return WIDE_OK;
@@ -712,31 +705,21 @@ wide_status
 sst_writer_finish(sst_writer *w, file_meta *meta)
 {
 	wide_os *os = w->db->os;
-	wide_status st = w->failed;
+	wide_status st;
 	int r;
 
-	if (st != WIDE_OK)
-		goto done;
+	TRY_GOTO(w->failed);
 	TRY_GOTO(write_end(w));
 	injection_point("sst-written");
 	if (!w->unsynced && (r = os->sync(os, w->fd)) < 0)
-	{
-		st = os_fail(r, "sync file", w->tmp);
-		goto done;
-	}
+		TRY_GOTO(os_fail(r, "sync file", w->tmp));
 	r = os->close(os, w->fd);
 	w->fd = -1;
 	if (r < 0)
-	{
-		st = os_fail(r, "close file", w->tmp);
-		goto done;
-	}
+		TRY_GOTO(os_fail(r, "close file", w->tmp));
 	injection_point("sst-synced");
 	if ((r = os->rename(os, w->tmp, w->path)) < 0)
-	{
-		st = os_fail(r, "rename file", w->tmp);
-		goto done;
-	}
+		TRY_GOTO(os_fail(r, "rename file", w->tmp));
 	injection_point("sst-renamed");
 	*meta = w->tally.meta;
 	meta->bytes = w->off;
