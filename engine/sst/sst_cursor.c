@@ -101,15 +101,13 @@ in_block(const sst_cursor *c, wide_status st)
 static wide_status
 load_partition(sst_cursor *c, uint32_t part)
 {
-	bool cached;
-
 	if (c->index_ref.data != NULL && c->partition == part)
 		return WIDE_OK;
 	leave_index(c);
 	/* without `ahead`, whose bytes are the data blocks' that come next; the index lies behind them
 	 */
 	TRY(sst_reader_block(c->r, c->r->parts[part].index, c->flags & ~SST_CACHED, true, NULL,
-						 &c->index_ref, &cached));
+						 &c->index_ref, NULL));
 	c->partition = part;
 	return in_index(c, block_open(&c->index, c->index_ref.data, c->index_ref.len));
 }

@@ -74,21 +74,13 @@ checksum_ok(const uint8_t *p, size_t n, uint64_t seed, uint64_t expected)
 static wide_status
 readers_get(wide_db *db, struct sst_readers **out)
 {
-	struct sst_readers *rs = db->readers;
-
-	if (rs == NULL)
-	{
-		rs = calloc(1, sizeof(*rs));
-		if (rs != NULL && (rs->zstd = ZSTD_createDCtx()) == NULL)
-		{
-			free(rs);
-			rs = NULL;
-		}
-		if (rs == NULL)
-			return status_fail(WIDE_NOMEM, "out of memory for the list of open files");
-		db->readers = rs;
-	}
-	*out = rs;
+	if (db->readers == NULL)
+		db->readers = calloc(1, sizeof(*db->readers));
+	if (db->readers != NULL && db->readers->zstd == NULL)
+		db->readers->zstd = ZSTD_createDCtx();
+	if (db->readers == NULL || db->readers->zstd == NULL)
+		return status_fail(WIDE_NOMEM, "out of memory for the list of open files");
+	*out = db->readers;
 	return WIDE_OK;
 }
 
@@ -148,14 +140,16 @@ sst_reader_block(sst_reader *r, sst_handle h, int flags, bool high, sst_read_ahe
 				 block_ref *out, bool *cached)
 {
 	struct sst_readers *rs = r->db->readers;
+	bool found = (flags & SST_DISK) == 0 && cache_get(r->db, r->number, h.off, out);
 	const uint8_t *p;
 	cache_place place;
 	uint32_t raw_len;
 	wide_status st;
 
-	*cached = (flags & SST_DISK) == 0 && cache_get(r->db, r->number, h.off, out);
-	if (*cached || (flags & SST_CACHED) != 0)
-		return *cached ? WIDE_OK : WIDE_END;
+	if (cached != NULL)
+		*cached = found;
+	if (found || (flags & SST_CACHED) != 0)
+		return found ? WIDE_OK : WIDE_END;
 	TRY(read_stored(r, h, ahead, &p));
 	if (!checksum_ok(p, (size_t) h.len + 5, sst_file_seed(r->number, h.off),
 					 get_u64le(p + h.len + 5)))
@@ -167,23 +161,19 @@ sst_reader_block(sst_reader *r, sst_handle h, int flags, bool high, sst_read_ahe
 		return sst_reader_corrupt(r->number, h.off, "the trailer of a block is malformed");
 	if ((flags & SST_NO_CACHE) != 0 || raw_len > SST_CACHE_MAX)
 	{
-		uint8_t *mem = malloc(raw_len);
-
-		if (mem == NULL)
+		place = (cache_place) {.to = malloc(raw_len), .len = raw_len, .place = UINT32_MAX};
+		if (place.to == NULL)
 			return status_fail(WIDE_NOMEM, "out of memory: %u bytes", raw_len);
-		st = expand(r, h, p, mem, raw_len);
-		if (st == WIDE_OK)
-			cache_private(mem, raw_len, out);
-		else
-			free(mem);
-		if (rs->stored.cap > SCRATCH_KEEP)
-			buffer_free(&rs->stored);
-		return st;
 	}
-	TRY(cache_reserve(r->db, r->number, h.off, raw_len, high, &place, out));
-	if (place.to == NULL)
-		return WIDE_OK;
+	else
+	{
+		TRY(cache_reserve(r->db, r->number, h.off, raw_len, high, &place, out));
+		if (place.to == NULL)
+			return WIDE_OK;
+	}
 	st = expand(r, h, p, place.to, raw_len);
+	if (rs->stored.cap > SCRATCH_KEEP)
+		buffer_free(&rs->stored);
 	if (st == WIDE_OK)
 		return cache_publish(r->db, &place, out);
 	cache_abandon(r->db, &place);
@@ -247,10 +237,9 @@ load_top(sst_reader *r, sst_handle h)
 	block_ref ref = {0};
 	int cap = 0;
 	size_t off = 0;
-	bool cached;
 	wide_status st;
 
-	TRY(sst_reader_block(r, h, SST_NO_CACHE | SST_DISK, true, NULL, &ref, &cached));
+	TRY(sst_reader_block(r, h, SST_NO_CACHE | SST_DISK, true, NULL, &ref, NULL));
 	TRY_GOTO(block_open(&c, ref.data, ref.len));
 	TRY_GOTO(block_first(&c));
 	while (c.valid)
@@ -279,11 +268,10 @@ static wide_status
 load_properties(sst_reader *r, sst_handle h, const file_meta *meta)
 {
 	block_ref ref = {0};
-	bool cached;
 	bool ok;
 	const file_meta *m = &r->prop.meta;
 
-	TRY(sst_reader_block(r, h, SST_NO_CACHE | SST_DISK, true, NULL, &ref, &cached));
+	TRY(sst_reader_block(r, h, SST_NO_CACHE | SST_DISK, true, NULL, &ref, NULL));
 	ok = sst_properties_get(ref.data, ref.len, &r->prop);
 	cache_unpin(r->db, &ref);
 	if (!ok)
@@ -527,12 +515,11 @@ probe(sst_reader *r, const uint8_t *ukey, uint32_t klen, uint64_t hash, bool *ma
 {
 	uint32_t p = sst_reader_find_partition(r, ukey, klen, INT64_MAX, SEQ_MAX);
 	block_ref ref = {0};
-	bool cached;
 
 	*may = p < r->nparts;
 	if (!*may || r->parts[p].filter.len == 0)
 		return WIDE_OK;
-	TRY(sst_reader_block(r, r->parts[p].filter, 0, true, NULL, &ref, &cached));
+	TRY(sst_reader_block(r, r->parts[p].filter, 0, true, NULL, &ref, NULL));
 	*may = bloom_may_contain(ref.data, ref.len, hash);
 	cache_unpin(r->db, &ref);
 	return WIDE_OK;

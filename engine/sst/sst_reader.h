@@ -105,7 +105,8 @@ extern bool sst_reader_bloom_pays(sst_reader *r);
 /*
  * Returns a block, uncompressed and pinned, in *out: from the block cache or from the file.
  * flags: enum sst_read_flags.  high: the block has high priority in the cache.
- * ahead: with SST_NO_CACHE, bytes read ahead; NULL: none.  *cached: the block was in the cache.
+ * ahead: with SST_NO_CACHE, bytes read ahead; NULL: none.
+ * *cached: the block was in the cache; cached may be NULL.
  * Returns: WIDE_END if the block is not in the cache and flags has SST_CACHED.
  */
 extern wide_status sst_reader_block(sst_reader *r, sst_handle h, int flags, bool high,
