@@ -100,29 +100,19 @@ mem_row(const memtable_handle *m, wide_family_id family, const uint8_t *row, uin
 		double *present, double *alive)
 {
 	memtable_cursor c;
-	uint64_t dead = 0;
-	bool deletes = false;
+	sst_row_life life = {0};
 
-	*present = *alive = 0;
+	*present = 0;
 	memtable_cursor_open(&c, m);
 	memtable_seek(&c, family, row, rowlen, INT64_MAX, SEQ_MAX);
-	for (int i = 0; i < ROW_ENTRIES && memtable_valid(&c) && c.family == family &&
+	for (int i = 0; i < ROW_ENTRIES && !life.alive && memtable_valid(&c) && c.family == family &&
 					c.e.rowlen == rowlen && memcmp(c.e.ukey, row, rowlen) == 0;
 		 i++, memtable_next(&c))
 	{
 		*present = 1;
-		if (c.e.type == ENTRY_DELETE_FAMILY)
-		{
-			deletes = true;
-			dead = c.e.seq > dead ? c.e.seq : dead;
-		}
-		else if (!entry_is_family_delete(&c.e) &&
-				 (!deletes || (entry_is_put(&c.e) && c.e.seq >= dead)))
-		{
-			*alive = 1;
-			return;
-		}
+		sst_estimate_life(&life, &c.e);
 	}
+	*alive = life.alive;
 }
 
 /* Estimates how many entries the row has; at least 1. */

@@ -244,32 +244,12 @@ find_range(sst_cursor *c, const uint8_t *lo, uint32_t lolen, const uint8_t *hi, 
 
 /* ---------------------------------------------------------------- extents */
 
-/* Whether a row has only deletes, or a cell that they do not mask. */
-typedef struct row_life
-{
-	uint64_t dead; /* sequence number of the newest delete of the whole row */
-	bool deletes;
-	bool alive;
-} row_life;
-
-static void
-life_add(row_life *l, const entry *e)
-{
-	if (e->type == ENTRY_DELETE_FAMILY)
-	{
-		l->deletes = true;
-		l->dead = e->seq > l->dead ? e->seq : l->dead;
-	}
-	else if (!entry_is_family_delete(e))
-		l->alive = l->alive || !l->deletes || (entry_is_put(e) && e->seq >= l->dead);
-}
-
 /* Counts the entries of a range. */
 typedef struct extent_counter
 {
 	sst_extent *out;
 	buffer row; /* key of the current row; empty: none */
-	row_life life;
+	sst_row_life life;
 } extent_counter;
 
 /* The row ends: counts it if it is dead. */
@@ -293,7 +273,7 @@ count_entry(extent_counter *k, const entry *e)
 		TRY(buffer_append(&k->row, e->ukey, e->rowlen));
 		k->out->rows++;
 	}
-	life_add(&k->life, e);
+	sst_estimate_life(&k->life, e);
 	k->out->cells++;
 	return WIDE_OK;
 }
@@ -336,7 +316,7 @@ count_sample(sst_cursor *c, uint64_t block, extent_counter *k, int *found)
 		/* the last row of the block before does not begin here */
 		TRY(sst_cursor_index(c, block - 1));
 		TRY(buffer_append(&k->row, last->ukey, key_row_length(last->ukey, last->klen)));
-		k->life = (row_life) {.alive = true};
+		k->life = (sst_row_life) {.alive = true};
 	}
 	st = sst_cursor_block(c, block);
 	if (st != WIDE_OK)
@@ -450,7 +430,7 @@ wide_status
 sst_estimate_row_likely(sst_reader *r, const uint8_t *row, uint32_t rowlen, double *present,
 						double *alive)
 {
-	row_life life = {0};
+	sst_row_life life = {0};
 	bool may;
 	sst_cursor c;
 	wide_status st;
@@ -471,7 +451,7 @@ sst_estimate_row_likely(sst_reader *r, const uint8_t *row, uint32_t rowlen, doub
 		 i++)
 	{
 		*present = 1;
-		life_add(&life, &c.block.e);
+		sst_estimate_life(&life, &c.block.e);
 		st = sst_cursor_next(&c);
 	}
 	*alive = life.alive;

@@ -3,6 +3,7 @@
 #define WIDE_SST_ESTIMATE_H
 
 #include "engine/wide.h"
+#include "engine/base/entry.h"
 #include "engine/sst/sst_reader.h"
 
 /*
@@ -18,6 +19,27 @@ typedef struct sst_extent
 	double cells;
 	double blocks; /* data blocks; the first and the last one count with their part */
 } sst_extent;
+
+/* Whether a row has only deletes, or a cell that they do not mask.  Zero-filled: no entries yet. */
+typedef struct sst_row_life
+{
+	uint64_t dead; /* sequence number of the newest delete of the whole row */
+	bool deletes;
+	bool alive;
+} sst_row_life;
+
+/* Adds the next entry of the row. */
+static inline void
+sst_estimate_life(sst_row_life *l, const entry *e)
+{
+	if (e->type == ENTRY_DELETE_FAMILY)
+	{
+		l->deletes = true;
+		l->dead = e->seq > l->dead ? e->seq : l->dead;
+	}
+	else if (!entry_is_family_delete(e))
+		l->alive = l->alive || !l->deletes || (entry_is_put(e) && e->seq >= l->dead);
+}
 
 /* Estimates what lies in the range.  Reads at most two index blocks, and looks at data blocks that
  * the block cache has. */
