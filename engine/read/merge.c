@@ -273,7 +273,7 @@ merge_span_block(const merge *m, merge_span *span)
 		return;
 	span->block = &f->cursor.block;
 	span->row = span->end = span->block->row;
-	span->seq = sst_cursor_seq(&f->cursor);
+	span->seq = f->reader->global_seq;
 }
 
 wide_status

@@ -267,19 +267,11 @@ wide_status
 sst_cursor_index(sst_cursor *c, uint64_t block)
 {
 	const sst_partition *parts = c->r->parts;
-	uint32_t part = 0, high = c->r->nparts;
+	uint32_t part = 0;
 
 	c->valid = false;
-	/* find the first partition that ends behind the block */
-	while (part < high)
-	{
-		uint32_t mid = part + (high - part) / 2;
-
-		if (parts[mid].blocks <= block)
-			part = mid + 1;
-		else
-			high = mid;
-	}
+	while (part < c->r->nparts && parts[part].blocks <= block)
+		part++;
 	if (part < c->r->nparts)
 	{
 		TRY(load_partition(c, part));
@@ -347,12 +339,6 @@ sst_cursor_row(sst_cursor *c, uint32_t row)
 	return c->valid ? moved(c, block_seek_row(&c->block, row)) : WIDE_OK;
 }
 
-uint64_t
-sst_cursor_seq(const sst_cursor *c)
-{
-	return c->r->global_seq;
-}
-
 bool
 sst_cursor_last_block(const sst_cursor *c)
 {
@@ -370,24 +356,14 @@ sst_cursor_since(sst_cursor *c, int64_t ts, const uint8_t *hi, uint32_t hilen)
 {
 	while (c->valid && c->block.e.ts < ts)
 	{
-		wide_status st = block_since(&c->block, ts);
 		bool beyond = hi != NULL && ukey_compare(c->index.e.ukey, c->index.e.klen, hi, hilen) >= 0;
 
-		if (st != WIDE_OK)
-		{
-			c->valid = false;
-			return in_block(c, st);
-		}
+		c->valid = false;
+		TRY(in_block(c, block_since(&c->block, ts)));
 		if (c->block.valid)
-		{
-			set_seq(c);
-			break;
-		}
+			return arrived(c);
 		if (host_interrupted(c->db))
-		{
-			c->valid = false;
 			return status_fail(WIDE_INTERRUPTED, "interrupted");
-		}
 		TRY(next_block(c));
 		if (beyond)
 			break;
@@ -399,22 +375,14 @@ wide_status
 sst_cursor_pass(sst_cursor *c, const uint8_t *ukey, uint32_t klen)
 {
 	block_cursor *b = &c->block;
-	wide_status st;
 
 	if (!c->valid)
 		return WIDE_OK;
 	/* if the target is not in the current row it is mostly in the next one */
 	if (b->row + 1 < b->rows && (klen < b->e.rowlen || memcmp(ukey, b->e.ukey, b->e.rowlen) != 0))
 	{
-		st = block_seek_row(b, b->row + 1);
-		if (st != WIDE_OK || !b->valid)
-		{
-			c->valid = false;
-			return st != WIDE_OK ? in_block(c, st)
-								 : sst_cursor_seek(c, ukey, klen, INT64_MAX, SEQ_MAX);
-		}
-		set_seq(c);
-		if (ukey_compare(b->e.ukey, b->e.klen, ukey, klen) >= 0)
+		TRY(moved(c, block_seek_row(b, b->row + 1)));
+		if (!c->valid || ukey_compare(b->e.ukey, b->e.klen, ukey, klen) >= 0)
 			return WIDE_OK;
 	}
 	return sst_cursor_seek(c, ukey, klen, INT64_MAX, SEQ_MAX);

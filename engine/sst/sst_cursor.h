@@ -87,9 +87,6 @@ extern wide_status sst_cursor_pass(sst_cursor *c, const uint8_t *ukey, uint32_t 
  */
 extern wide_status sst_cursor_since(sst_cursor *c, int64_t ts, const uint8_t *hi, uint32_t hilen);
 
-/* Returns the sequence number of all entries of the file; 0: each has its own. */
-extern uint64_t sst_cursor_seq(const sst_cursor *c);
-
 /* Returns false if another block of the file follows the current one; true if perhaps not. */
 extern bool sst_cursor_last_block(const sst_cursor *c);
 
