@@ -184,11 +184,7 @@ file_inside(const question *q, const file_meta *f)
 {
 	if (q->lo.data != NULL && ukey_compare(f->min_row, f->min_len, q->lo.data, q->lo.len) < 0)
 		return false;
-	if (q->hi.data == NULL)
-		return true;
-	return ukey_compare(f->max_row, f->max_len, q->hi.data, q->hi.len) < 0 &&
-		   !((f->flags & FILE_MAX_CUT) && q->hi.len >= f->max_len &&
-			 memcmp(q->hi.data, f->max_row, f->max_len) == 0);
+	return q->hi.data == NULL || file_meta_below(f, q->hi.data, (uint32_t) q->hi.len);
 }
 
 static bool

@@ -78,9 +78,8 @@ file_meta_get(const uint8_t *p, const uint8_t *end, file_meta *f)
 	return p + f->min_len + f->max_len;
 }
 
-/* Returns true if all rows of a are below the row, which may lack its terminator or be cut. */
-static bool
-file_below(const file_meta *a, const uint8_t *row, uint32_t len)
+bool
+file_meta_below(const file_meta *a, const uint8_t *row, uint32_t len)
 {
 	if (ukey_compare(a->max_row, a->max_len, row, len) >= 0)
 		return false;
@@ -92,7 +91,7 @@ bool
 file_meta_overlaps_range(const file_meta *f, const uint8_t *lo, uint32_t lolen, const uint8_t *hi,
 						 uint32_t hilen)
 {
-	if (lo != NULL && file_below(f, lo, lolen))
+	if (lo != NULL && file_meta_below(f, lo, lolen))
 		return false;
 	return hi == NULL || ukey_compare(f->min_row, f->min_len, hi, hilen) < 0;
 }
@@ -100,5 +99,6 @@ file_meta_overlaps_range(const file_meta *f, const uint8_t *lo, uint32_t lolen, 
 bool
 file_meta_overlap(const file_meta *a, const file_meta *b)
 {
-	return !file_below(a, b->min_row, b->min_len) && !file_below(b, a->min_row, a->min_len);
+	return !file_meta_below(a, b->min_row, b->min_len) &&
+		   !file_meta_below(b, a->min_row, a->min_len);
 }

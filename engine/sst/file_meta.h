@@ -18,6 +18,10 @@ extern const uint8_t *file_meta_get(const uint8_t *p, const uint8_t *end, file_m
  * follows from raw_bytes to seq_max.  Clears the rest.  Returns false if they are malformed. */
 extern bool file_meta_set(file_meta *f, const uint64_t *head, const uint64_t *facts);
 
+/* Returns true if all rows of the file are below the row, which may lack its terminator or be
+ * cut. */
+extern bool file_meta_below(const file_meta *f, const uint8_t *row, uint32_t len);
+
 /* Returns false if the file has no row in [lo, hi), which are encoded rows or bounds; NULL: no
  * bound. */
 extern bool file_meta_overlaps_range(const file_meta *f, const uint8_t *lo, uint32_t lolen,
