@@ -42,7 +42,7 @@ typedef struct built_key
 {
 	uint32_t off, len; /* in the list's bytes */
 	/* of a column */
-	uint32_t next;	/* column that followed last time */
+	uint32_t next;	/* column that followed last time; after sort_columns() this one's number */
 	uint32_t chain; /* next column with the same hash, + 1; 0: none */
 } built_key;
 
@@ -178,7 +178,8 @@ key_list_add(key_list *k, const uint8_t *p, uint32_t len)
 	return WIDE_OK;
 }
 
-/* Returns how many bytes p, as key i of the list, shares with the whole key of its group. */
+/* Returns how many bytes p, as key i of the list, shares with the whole key of its group; 0 if it
+ * is that key. */
 static inline uint32_t
 shared_with_head(const key_list *k, uint32_t i, const uint8_t *p, uint32_t len)
 {
@@ -402,35 +403,17 @@ put_lengths(block_builder *b, const uint32_t *lengths, uint32_t n, size_t where)
 	return put_starts(b, lengths, n, nbytes);
 }
 
-/* Appends a list of keys in the given order (NULL: as they are).  Requires: scratch has room for
- * all keys. */
+/* Appends a list of keys.  Requires: scratch has room for all keys. */
 static wide_status
-put_keys(block_builder *b, const key_list *k, const uint32_t *order, uint32_t *scratch,
-		 size_t where)
+put_keys(block_builder *b, const key_list *k, uint32_t *scratch, size_t where)
 {
 	uint32_t most = 0, w;
-	const uint8_t *head = NULL;
-	uint32_t headlen = 0;
 	uint8_t *p;
 
 	for (uint32_t i = 0; i < k->n; i++)
 	{
-		uint32_t j = order == NULL ? i : order[i];
-		uint32_t n = k->keys[j].len;
-		uint32_t s = 0;
-
-		if (i % BLOCK_GROUP == 0)
-		{
-			head = key_at(k, j);
-			headlen = n;
-		}
-		else
-		{
-			s = n < headlen ? n : headlen;
-			s = bytes_shared(head, key_at(k, j), s < UINT16_MAX ? s : UINT16_MAX);
-		}
-		most = s > most ? s : most;
-		scratch[i] = s;
+		scratch[i] = shared_with_head(k, i, key_at(k, i), k->keys[i].len);
+		most = scratch[i] > most ? scratch[i] : most;
 	}
 	w = block_width(most);
 	b->out.data[where + 9] = (uint8_t) w;
@@ -438,14 +421,12 @@ put_keys(block_builder *b, const key_list *k, const uint32_t *order, uint32_t *s
 	for (uint32_t i = 0; i < k->n; i++, p += w)
 		put_number(p, scratch[i], w);
 	for (uint32_t i = 0; i < k->n; i++)
-		scratch[i] = k->keys[order == NULL ? i : order[i]].len - scratch[i];
+		scratch[i] = k->keys[i].len - scratch[i];
 	TRY(put_lengths(b, scratch, k->n, where));
 	TRY(take(b, get_u32le(b->out.data + where), &p));
 	for (uint32_t i = 0; i < k->n; i++)
 	{
-		uint32_t j = order == NULL ? i : order[i];
-
-		memcpy(p, key_at(k, j) + (k->keys[j].len - scratch[i]), scratch[i]);
+		memcpy(p, key_at(k, i) + (k->keys[i].len - scratch[i]), scratch[i]);
 		p += scratch[i];
 	}
 	return WIDE_OK;
@@ -577,27 +558,28 @@ static int
 compare_keys(const void *a, const void *b, void *arg)
 {
 	const key_list *k = arg;
-	const built_key *x = &k->keys[*(const uint32_t *) a], *y = &k->keys[*(const uint32_t *) b];
+	const built_key *x = a, *y = b;
 
 	return ukey_compare(k->bytes.data + x->off, x->len, k->bytes.data + y->off, y->len);
 }
 
-/* Sets order to the numbers of the columns, sorted by qualifier, and place to its inverse. */
+/* Sorts the columns by qualifier.  place[number]: the column's index then. */
 static void
-sort_columns(block_builder *b, uint32_t *order, uint32_t *place)
+sort_columns(block_builder *b, uint32_t *place)
 {
-	uint32_t n = b->x.columns;
+	built_key *keys = b->columns.keys;
+	uint32_t n = b->columns.n;
 	bool sorted = true;
 
 	for (uint32_t i = 0; i < n; i++)
 	{
-		order[i] = i;
-		sorted = sorted && (i == 0 || compare_keys(&order[i - 1], &order[i], &b->columns) < 0);
+		keys[i].next = i;
+		sorted = sorted && (i == 0 || compare_keys(&keys[i - 1], &keys[i], &b->columns) < 0);
 	}
 	if (!sorted)
-		qsort_r(order, n, sizeof(*order), compare_keys, &b->columns);
+		qsort_r(keys, n, sizeof(*keys), compare_keys, &b->columns);
 	for (uint32_t i = 0; i < n; i++)
-		place[order[i]] = i;
+		place[keys[i].next] = i;
 }
 
 /* A counting sort of the entries by column; for slots and first see put_grid(). */
@@ -622,18 +604,17 @@ wide_status
 block_builder_finish(block_builder *b, bool goes_on, wide_bytes *out)
 {
 	const block_extent *x = &b->x;
-	uint32_t need = 3 * x->columns + 1 + 2 * x->entries;
-	uint32_t *order, *place, *first, *slots, *scratch;
+	uint32_t need = 2 * x->columns + 1 + 2 * x->entries;
+	uint32_t *place, *first, *slots, *scratch;
 	bool grid = block_extent_grid_pays(x);
 	uint8_t *p;
 
-	TRY(buffer_reserve(&b->scratch, (size_t) need * sizeof(*order)));
-	order = (uint32_t *) b->scratch.data;
-	place = order + x->columns;
+	TRY(buffer_reserve(&b->scratch, (size_t) need * sizeof(*place)));
+	place = (uint32_t *) b->scratch.data;
 	first = place + x->columns;
 	slots = first + x->columns + 1;
 	scratch = slots + x->entries; /* one per entry; there are no more rows or columns */
-	sort_columns(b, order, place);
+	sort_columns(b, place);
 	if (grid)
 		entries_by_column(b, place, first, slots);
 	b->out.len = 0;
@@ -644,8 +625,8 @@ block_builder_finish(block_builder *b, bool goes_on, wide_bytes *out)
 	p[12] = (uint8_t) ((grid ? BLOCK_GRID : 0) |
 					   (x->distinct || x->entries == 0 ? BLOCK_DISTINCT : 0) |
 					   (goes_on ? BLOCK_ROW_GOES_ON : 0));
-	TRY(put_keys(b, &b->rows, NULL, scratch, 88));
-	TRY(put_keys(b, &b->columns, order, scratch, 100));
+	TRY(put_keys(b, &b->rows, scratch, 88));
+	TRY(put_keys(b, &b->columns, scratch, 100));
 	for (int k = 0; k < BLOCK_ARRAYS; k++)
 		TRY(put_numbers(b, k, grid ? slots : NULL));
 	TRY(grid ? put_grid(b, slots, first, scratch) : put_list(b, place, scratch));

@@ -44,6 +44,7 @@ extern size_t block_builder_row_size(block_builder *b);
 /*
  * Builds the block.  goes_on: the next block of the file begins with the last row of this one.
  * *out: the block, in the builder's memory; valid until the next call for the builder.
+ * The builder must be reset before the next entry is added.
  * Errors: WIDE_NOMEM.
  */
 extern wide_status block_builder_finish(block_builder *b, bool goes_on, wide_bytes *out);
