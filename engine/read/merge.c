@@ -133,16 +133,22 @@ lost(merge *m, wide_status st)
 	return st;
 }
 
+static __attribute__((noinline)) void
+sift(merge *m, int i)
+{
+	heap_sift((void **) m->heap, m->nheap, i, before);
+}
+
 /* Restores the heap after a move of the source at i. */
-static wide_status
+static inline wide_status
 moved(merge *m, int i, wide_status st)
 {
-	if (st != WIDE_OK)
+	if (__builtin_expect(st != WIDE_OK, 0))
 		return lost(m, st);
 	if (m->heap[i]->e == NULL)
 		m->heap[i] = m->heap[--m->nheap];
-	if (i < m->nheap)
-		heap_sift((void **) m->heap, m->nheap, i, before);
+	if (m->nheap > 1)
+		sift(m, i);
 	set_current(m);
 	return WIDE_OK;
 }
