@@ -175,8 +175,12 @@ all_can_wait(const merge *m, int i, const uint8_t *ukey, uint32_t klen)
 	if (ukey_compare(ukey, klen, first->ukey, first->klen) > 0)
 		return false;
 	for (; i < m->n; i++)
-		if (!source_can_wait(m->sources[i], first))
+	{
+		const file_source *f = source_file_of(m->sources[i]);
+
+		if (f == NULL || !source_file_can_wait(f, first))
 			return false;
+	}
 	return true;
 }
 

@@ -69,8 +69,6 @@ typedef struct source_ops
 	wide_status (*pass)(source *s, const uint8_t *ukey, uint32_t klen);
 	/* appends to row */
 	wide_status (*row_before)(source *s, const uint8_t *ukey, uint32_t klen, buffer *row);
-	/* NULL: never */
-	bool (*can_wait)(const source *s, const entry *first);
 	/* NULL: nothing to add */
 	void (*statistics)(source *s);
 	/* releases what the source holds, and its memory */
@@ -105,18 +103,6 @@ static inline wide_status
 source_next(source *s)
 {
 	return s->ops->next(s);
-}
-
-/*
- * Returns true if everything that the source may have of the column that is looked
- * for (limits->column) sorts after `first`, an entry of another source, so that the
- * source need not be sought yet.  True for files without deletes whose timestamps
- * are all older.
- */
-static inline bool
-source_can_wait(const source *s, const entry *first)
-{
-	return s->ops->can_wait != NULL && s->ops->can_wait(s, first);
 }
 
 /* Moves to the first entry at or above the bytes, which is expected to be near.

@@ -282,10 +282,9 @@ row_before(source *s, const uint8_t *ukey, uint32_t klen, buffer *row)
 	return WIDE_END;
 }
 
-static bool
-can_wait(const source *s, const entry *first)
+bool
+source_file_can_wait(const file_source *f, const entry *first)
 {
-	const file_source *f = (const file_source *) s;
 	const source_limits *l = f->s.limits;
 
 	if (l->column == NULL || first->type != ENTRY_PUT ||
@@ -335,7 +334,6 @@ const source_ops source_file_ops = {.seek = seek,
 									.next = next,
 									.pass = pass,
 									.row_before = row_before,
-									.can_wait = can_wait,
 									.statistics = statistics,
 									.free = free_source};
 

@@ -44,6 +44,14 @@ source_file_of(source *s)
 	return s->ops == &source_file_ops ? (file_source *) s : NULL;
 }
 
+/*
+ * Returns true if everything that the files may have of the column that is looked
+ * for (limits->column) sorts after `first`, an entry of another source, so that the
+ * source need not be sought yet.  True for files without deletes whose timestamps
+ * are all older.
+ */
+extern bool source_file_can_wait(const file_source *f, const entry *first);
+
 /* Moves a source of files to the first entry of a row of its current block; with the number of
  * rows, to the first entry behind the block (sst_cursor_row). */
 extern wide_status source_file_row(source *s, uint32_t row);

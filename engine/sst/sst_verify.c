@@ -81,17 +81,6 @@ failure(verify *v, wide_status st)
 	return problem(v, "%s", wide_error_text());
 }
 
-/* Reads the next data block. */
-static wide_status
-load(verify *v, sst_handle h, block_ref *ref)
-{
-	if (h.off != v->pos)
-		TRY(problem(v, "a block begins at offset %llu, expected at %llu",
-					(unsigned long long) h.off, (unsigned long long) v->pos));
-	v->pos = h.off + h.len + SST_TRAILER;
-	return sst_reader_block(v->r, h, SST_NO_CACHE | SST_DISK, false, &v->ahead, ref, NULL);
-}
-
 /* Checks that the partition's filter has the entry, which was counted last. */
 static wide_status
 check_filter(verify *v, const entry *e, const block_ref *filter)
@@ -167,7 +156,11 @@ check_block(verify *v, const entry *last, const block_ref *filter)
 	wide_status st;
 
 	TRY_GOTO(sst_reader_handle(v->r, last, &h));
-	TRY_GOTO(load(v, h, &ref));
+	if (h.off != v->pos)
+		TRY_GOTO(problem(v, "a block begins at offset %llu, expected at %llu",
+						 (unsigned long long) h.off, (unsigned long long) v->pos));
+	v->pos = h.off + h.len + SST_TRAILER;
+	TRY_GOTO(sst_reader_block(v->r, h, SST_NO_CACHE | SST_DISK, false, &v->ahead, &ref, NULL));
 	TRY_GOTO(block_open(&c, ref.data, ref.len));
 	TRY_GOTO(block_check(&c));
 	TRY_GOTO(block_first(&c));
