@@ -482,10 +482,10 @@ restarted(wide_db *db)
 	for (parked *p = db->replay->first, *next; p != NULL; p = next)
 	{
 		next = p->next;
-		if (!p->file && p->committed == 0)
-			unpark(db, p);
 		if (p->file && !committed)
 			drop_file(db, p);
+		else if (!p->file && p->committed == 0)
+			unpark(db, p);
 	}
 }
 

@@ -509,6 +509,75 @@ test_loaded_clock(void **state)
 	store_drop(&s);
 }
 
+static wide_status (*real_replay)(void *ctx, uint64_t from, wide_replay_fn fn, void *arg);
+
+/* Replays the log, and says at its end that the program that wrote it has ended. */
+static wide_status
+replay_and_restart(void *ctx, uint64_t from, wide_replay_fn fn, void *arg)
+{
+	wide_replay_event restart = {.kind = WIDE_REPLAY_RESTART};
+	wide_status st = real_replay(ctx, from, fn, arg);
+
+	return st == WIDE_OK ? fn(arg, &restart) : st;
+}
+
+static void
+restart_at_end(wide_log *log)
+{
+	real_replay = log->replay;
+	log->replay = replay_and_restart;
+}
+
+/*
+ * What waits in replay when the program that wrote the log has ended: undecided batches are
+ * dropped, those that committed are finished.  The address sanitizer shows a use of what was
+ * dropped.
+ */
+static void
+test_restart_in_log(void **state)
+{
+	store s;
+	wide_family_options opt;
+	wide_table_id t;
+	wide_family_id f;
+	wide_batch *b[3];
+	char *got;
+
+	store_init(&s);
+	assert_ok(store_open(&s));
+	wide_family_defaults(&opt);
+	store_table(&s, &opt, 1, &t, &f);
+	store_put(&s, f, "a", "q", 1, "v");
+	for (int committed = 0; committed < 2; committed++)
+	{
+		for (int i = 0; i < 3; i++)
+		{
+			char row[] = {(char) ('b' + i), 0};
+			uint64_t xid = (uint64_t) (100 * committed + i + 77);
+
+			assert_ok(wide_batch_new(s.db, &b[i]));
+			assert_ok(wide_batch_put(b[i], f, text(row), text("q"), 1, INT64_MIN, 0, text("v")));
+			file_log_set_xid(&s.log, xid);
+			assert_ok(wide_batch_prepare(b[i], xid));
+			if (committed && i == 1)
+				assert_ok(file_log_decide(&s.log, xid, true));
+		}
+		/* the processes die here */
+		for (int i = 0; i < 3; i++)
+			b[i]->phase = BATCH_FINISHED;
+		store_close(&s);
+		for (int i = 0; i < 3; i++)
+			wide_batch_free(b[i]);
+		s.opening = restart_at_end;
+		assert_ok(store_open(&s));
+		s.opening = NULL;
+		got = store_text(&s, NULL, &f, 1);
+		assert_string_equal(got, committed ? "0/a/q@1=v;0/c/q@1=v;" : "0/a/q@1=v;");
+		free(got);
+	}
+	store_drop(&s);
+}
+
 /* Returns a prepared batch of 3000 rows, too large for a memtable. */
 static wide_batch *
 large(store *s, wide_family_id f, const char *mark, bool log)
@@ -921,13 +990,13 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_empty_and_again),	   cmocka_unit_test(test_log_and_files),
-		cmocka_unit_test(test_smaller_memtables),  cmocka_unit_test(test_numbers_afterwards),
-		cmocka_unit_test(test_parts_stay),		   cmocka_unit_test(test_long_log),
-		cmocka_unit_test(test_external),		   cmocka_unit_test(test_finish_records),
-		cmocka_unit_test(test_loaded_clock),	   cmocka_unit_test(test_logged_files),
-		cmocka_unit_test(test_out_of_descriptors), cmocka_unit_test(test_given_up),
-		cmocka_unit_test(test_lost_and_restored),  cmocka_unit_test(test_unlogged_files),
-		cmocka_unit_test(test_refuses_damage),
+		cmocka_unit_test(test_restart_in_log),	   cmocka_unit_test(test_smaller_memtables),
+		cmocka_unit_test(test_numbers_afterwards), cmocka_unit_test(test_parts_stay),
+		cmocka_unit_test(test_long_log),		   cmocka_unit_test(test_external),
+		cmocka_unit_test(test_finish_records),	   cmocka_unit_test(test_loaded_clock),
+		cmocka_unit_test(test_logged_files),	   cmocka_unit_test(test_out_of_descriptors),
+		cmocka_unit_test(test_given_up),		   cmocka_unit_test(test_lost_and_restored),
+		cmocka_unit_test(test_unlogged_files),	   cmocka_unit_test(test_refuses_damage),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

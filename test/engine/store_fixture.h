@@ -30,7 +30,8 @@ typedef struct store
 	int64_t now;		 /* the time that the host returns */
 	int interrupt_after; /* > 0: interrupted after so many checks */
 	uint64_t oldest_external;
-	uint64_t ended, latest; /* of external transactions */
+	uint64_t ended, latest;			/* of external transactions */
+	void (*opening)(wide_log *log); /* if not NULL: changes the log before recovery */
 } store;
 
 /* Returns true if the snapshot sees a batch with that sequence number. */
@@ -108,6 +109,8 @@ store_open(store *s)
 	st = file_log_open(s->dir, s->log_shared, s->base, s->os, &s->log);
 	if (st == WIDE_OK)
 	{
+		if (s->opening != NULL)
+			s->opening(&s->log);
 		st = wide_attach(s->base, s->dir, &host, &s->log, s->os, &s->db);
 		if (st == WIDE_OK)
 			st = wide_recover(s->db);
