@@ -304,7 +304,7 @@ payload_open(wide_bytes bytes, payload *p)
 			return damaged();
 	p->files.len = (size_t) (at - p->files.data);
 	if ((at = varint_get(at, end, &p->need)) == NULL ||
-		(at = varint_get(at, end, &p->cells)) == NULL)
+		(at = varint_get(at, end, &p->cells)) == NULL || p->need > INT64_MAX)
 		return damaged();
 	p->ops = (wide_bytes) {at, (size_t) (end - at)};
 	return WIDE_OK;

@@ -1492,8 +1492,12 @@ test_hostile_payload(void **state)
 	memtable_handle m;
 	uint8_t *region = malloc(1 << 16);
 	buffer key = {0};
+	/* no catalog, no files, a need of 2^64 - 1 bytes, no cells */
+	const uint8_t endless[] = {0, 0, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1, 0};
+	payload huge;
 
 	(void) state;
+	assert_int_equal(payload_open(bytes(endless, sizeof endless), &huge), WIDE_CORRUPT);
 	begin(&s, 1);
 	assert_ok(wide_batch_new(s.db, &b));
 	put(b, "row", "q", WIDE_TS_AUTO, 77, "value");
