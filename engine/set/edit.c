@@ -306,8 +306,8 @@ switch_gathered(wide_db *db, const version_edit *edit, gathered *g)
 
 		if (f == NULL)
 			continue;
+		set->nunlisted -= !f->listed && f->removed_version == 0;
 		f->listed = 1;
-		set->nunlisted -= f->removed_version == 0;
 		f->meta.flags &= (uint8_t) ~FILE_UNSYNCED;
 	}
 	for (size_t i = g->ncaller_remove; i < nremove; i++)

@@ -249,6 +249,9 @@ load_format(wide_db *db)
 	set->free_files = set->max_files > 0 ? 1 : 0;
 	set->dead_files = set->ndead = set->npending = set->nunlisted = set->nfiles =
 		set->reserved_files = set->older = 0;
+	/* a recovery that failed may have begun a manifest */
+	set->manifest_number = set->manifest_size = set->manifest_snapshot = 0;
+	set->catalog_dirty = 0;
 	atomic_store(&set->version, 2); /* 0 means no pin */
 	/* a part of the range that no other recovery has used */
 	atomic_store(&set->replay_file,
