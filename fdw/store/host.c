@@ -113,11 +113,16 @@ host_ended(void *ctx, uint64_t *latest)
 static void
 host_report(void *ctx, int level, const char *text)
 {
-	/* only levels that return: no error may longjmp through the engine */
+	/*
+	 * Nothing may longjmp through the engine: only levels that return, and no cancellation,
+	 * which ereport() processes at its end.
+	 */
+	HOLD_INTERRUPTS();
 	ereport(level >= 2	 ? WARNING
 			: level == 1 ? LOG
 						 : DEBUG1,
 			(errmsg_internal("widetable: %s", text)));
+	RESUME_INTERRUPTS();
 }
 
 void
