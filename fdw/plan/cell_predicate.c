@@ -530,7 +530,8 @@ static int
 entry_by_time(const WtPredicates *p, const wide_predicate *cell, int64 since, wide_family_id id,
 			  WtRowReader *r, wide_scan_spec *spec)
 {
-	const wide_scan_family *f = &spec->families[wt_reader_family(r, spec, id)];
+	int entry = wt_reader_family(r, spec, id); /* it may move the array */
+	const wide_scan_family *f = &spec->families[entry];
 
 	if (f->want == WIDE_WANT_COLUMNS &&
 		(f->nquals == 0 || (f->nquals == 1 && wt_bytes_cmp(f->quals[0], cell->qualifier) == 0)))
