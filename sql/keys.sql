@@ -115,6 +115,12 @@ CREATE TYPE key_mood AS ENUM ('sad', 'ok');
 CREATE FOREIGN TABLE key_enum (k key_mood OPTIONS (encoding 'text'), v text) SERVER widetable;
 SELECT widetable.encode_key('key_enum', 'ok'), widetable.decode_key('key_enum', 'sad'::bytea);
 SELECT widetable.decode_key('key_enum', 'glad'::bytea);
+-- a cast to json has no part in it
+CREATE FUNCTION key_mood_json(key_mood) RETURNS json LANGUAGE sql AS $$SELECT json_build_object('mood', $1::text)$$;
+CREATE CAST (key_mood AS json) WITH FUNCTION key_mood_json;
+SELECT widetable.decode_key('key_enum', 'ok'::bytea);
+DROP CAST (key_mood AS json);
+DROP FUNCTION key_mood_json;
 CREATE DOMAIN key_positive AS int CHECK (VALUE > 0);
 CREATE FOREIGN TABLE key_domain (k key_positive, v text) SERVER widetable;
 SELECT widetable.encode_key('key_domain', 1);

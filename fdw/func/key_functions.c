@@ -101,6 +101,14 @@ wt_sql_decode_key(PG_FUNCTION_ARGS)
 			pushJsonbValue(&state, WJB_VALUE, &(JsonbValue) {.type = jbvNull});
 		else if (c->typid == OIDOID) /* to_jsonb would make it a string */
 			wt_result_push_value(&state, INT8OID, Int64GetDatum(DatumGetObjectId(values[i])));
+		else if (type_is_enum(c->typid)) /* to_jsonb would use a cast to json */
+		{
+			Oid output;
+			bool varlena;
+
+			getTypeOutputInfo(c->typid, &output, &varlena);
+			wt_result_push_string(&state, WJB_VALUE, OidOutputFunctionCall(output, values[i]));
+		}
 		else
 			wt_result_push_value(&state, c->typid, values[i]);
 	}

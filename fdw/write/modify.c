@@ -212,7 +212,7 @@ show_stored(WtModify *m, ResultRelInfo *rinfo, TupleTableSlot *slot, const bool 
 	TupleDesc desc = slot->tts_tupleDescriptor;
 	int64 now;
 
-	if (m->rows.nts == 0 && m->rows.nmaps == 0 && !t->cells_layout)
+	if (m->rows.nts == 0 && m->rows.nmaps == 0 && (!t->cells_layout || m->cells.col_ts < 0))
 		return;
 	if (!stored_row_is_read(rinfo))
 		return;

@@ -53,7 +53,8 @@ typedef struct WtModifyRows
 /* Layout 'cells'. */
 typedef struct WtModifyCells
 {
-	int col_family, col_qual, col_ts, col_value; /* indexes into t->columns, -1 */
+	int col_family, col_qual, col_ts,
+		col_value; /* indexes into t->columns, or -1; only in this layout */
 
 	wide_family *names; /* families of the engine's table */
 	int nnames;
