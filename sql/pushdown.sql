@@ -544,8 +544,22 @@ SELECT push_random('odd', '{a,b}', ARRAY[$$'AK'$$, $$'AK+'$$, $$'B'$$, $$''$$, $
 SELECT push_random('gap', '{a,b,c,d}', ARRAY['0', '1', '3', '6', '-20', '5', '29', '31', $$''$$, $$'p'$$, $$'pp'$$, $$'q'$$, '1', '2', '4', '5'], 100);
 SELECT push_random('salt', '{a,b}', ARRAY[$$'x'$$, $$'xy'$$, $$'y'$$, '1', '5', '9'], 100);
 
+-- A generic plan: the values of a list that are not known while planning do not shift those of
+-- the conditions behind it.
+CREATE FOREIGN TABLE shift_w (k uuid, d time, v text) SERVER widetable OPTIONS (key 'k, d');
+INSERT INTO shift_w SELECT ('00000000-0000-0000-0000-00000000000' || i)::uuid, make_time(h, 0, 0), i || 'x' || h
+    FROM generate_series(0, 5) i, generate_series(0, 5) h;
+SET plan_cache_mode = force_generic_plan;
+PREPARE shift(uuid, uuid, time, time) AS SELECT v FROM shift_w
+    WHERE (k = $1 OR k = '00000000-0000-0000-0000-000000000003' OR k = '00000000-0000-0000-0000-000000000001') AND k > $2 AND d <> $3 AND (d = $4 OR d = '03:00')
+        AND k = '00000000-0000-0000-0000-000000000003' AND (k, d) >= ('00000000-0000-0000-0000-000000000002', '02:00')
+        AND (d > '01:00' OR k <> $1) AND (d < '05:00' OR k <= '00000000-0000-0000-0000-000000000004');
+EXECUTE shift('00000000-0000-0000-0000-000000000004', '00000000-0000-0000-0000-000000000001', '01:00', '02:00');
+DEALLOCATE shift;
+RESET plan_cache_mode;
+
 DROP FUNCTION push_random, push_same, push_cells, push_scanned, push_plan;
 DROP TABLE part_p;
 DROP VIEW cgap_w;
-DROP FOREIGN TABLE push_w, comp_w, page_w, bytes_w, many_w, odd_w, nul_w, hex_w, rev_w, salt_w, gap_w, fuzzy_w, flag_w, raw_w, edge_w, cgap, local_w, actions_w, words_w;
+DROP FOREIGN TABLE push_w, comp_w, page_w, bytes_w, many_w, odd_w, nul_w, hex_w, rev_w, salt_w, gap_w, fuzzy_w, flag_w, raw_w, edge_w, cgap, local_w, actions_w, words_w, shift_w;
 DROP TABLE push_h, comp_h, page_h, bytes_h, many_h, odd_h, hex_h, rev_h, salt_h, gap_h, cgap_h, local_h, raw_h, edge_h;

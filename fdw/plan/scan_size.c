@@ -131,9 +131,11 @@ find_known_tests(PlannerInfo *root, List *conds, KnownTests *k)
 		k->tests[k->ntests++] = f->test;
 		forboth(v, f->c->values, ty, f->c->types)
 		{
-			k->args[n] = wt_key_value_arg(estimate_expression_value(root, lfirst(v)),
-										  lfirst_oid(ty));
-			all = all && k->args[n++].known;
+			WtArg arg = wt_key_value_arg(estimate_expression_value(root, lfirst(v)),
+										 lfirst_oid(ty));
+
+			all = all && arg.known;
+			k->args[n++] = arg;
 		}
 		if (!all)
 			k->later = list_append_unique_ptr(k->later, f->clause);
