@@ -84,12 +84,14 @@ job_end(wide_db *db, int job, wide_status st, bool quiet)
 {
 	job_slot *j = &db->seg->jobs[job];
 
+	if (segment_lock(db, LOCK_SET) == WIDE_OK)
+	{
+		j->serial = quiet ? 0 : j->serial;
+		j->info.state = st == WIDE_OK ? 1 : 2;
+		j->info.ended = host_now(db);
+		segment_unlock(db, LOCK_SET);
+	}
+	/* not before the slot is free: no other process frees it */
 	segment_leave_critical(db);
-	if (segment_lock(db, LOCK_SET) != WIDE_OK)
-		return;
-	j->serial = quiet ? 0 : j->serial;
-	j->info.state = st == WIDE_OK ? 1 : 2;
-	j->info.ended = host_now(db);
-	segment_unlock(db, LOCK_SET);
 	segment_wake(db, &db->seg->set.work_word);
 }

@@ -280,6 +280,18 @@ switch_active(wide_db *db, uint64_t *number)
 	return st;
 }
 
+/* Returns true if an immutable memtable with that number or a lower one waits for its flush.  The
+ * result of flush_oldest does not tell: without a lock it may have got a new number meanwhile. */
+static bool
+unflushed(wide_db *db, uint64_t number)
+{
+	for (int i = 0; i < WIDE_MEMTABLES; i++)
+		if (atomic_load(&db->seg->memtables[i].state) == MEMTABLE_IMMUTABLE &&
+			db->seg->memtables[i].number <= number)
+			return true;
+	return false;
+}
+
 /* -------------------------------------------------------------- calls of wide.h */
 
 /*
@@ -336,7 +348,6 @@ flush_memtables(wide_db *db)
 {
 	uint64_t number;
 	wide_status st;
-	int i;
 
 	TRY(segment_check(db));
 	/* the switch needs a free memtable: flush until there is one */
@@ -347,7 +358,7 @@ flush_memtables(wide_db *db)
 	}
 	if (st != WIDE_OK)
 		return st;
-	while ((i = flush_oldest(db)) >= 0 && db->seg->memtables[i].number <= number)
+	while (number != 0 && unflushed(db, number))
 	{
 		st = flush_one(db);
 		if (st == WIDE_BUSY)
