@@ -5,13 +5,11 @@
  * batch cuts the list and nothing else.
  *
  * Invariant: what catalog_delta_encode has reserved (names, room in the arrays, floors)
- * stays reserved in catalog.pending until the delta is freed.  The entries of dead
- * processes are removed.
+ * stays reserved in catalog.pending until the delta is freed; a process that exits
+ * frees its batches, and with them their deltas.
  *
  * Locking: LOCK_CATALOG for look-ups; nothing is allocated under it.
  */
-#include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -318,17 +316,6 @@ catalog_delta_add(catalog_delta *d, uint64_t number, enum op_kind kind)
 
 /* ------------------------------------------------------------------ encode */
 
-/* Removes the entries of dead processes.  Under LOCK_CATALOG. */
-static void
-pending_sweep(wide_db *db)
-{
-	catalog_pending *p = db->seg->catalog.pending;
-
-	for (int i = 0; i < CATALOG_PENDING; i++)
-		if (p[i].pid != 0 && kill((pid_t) p[i].pid, 0) != 0 && errno == ESRCH)
-			p[i].pid = 0;
-}
-
 /* Returns WIDE_FULL if there is no room for these in addition to what exists and what is reserved.
  * Under LOCK_CATALOG. */
 static wide_status
@@ -437,7 +424,6 @@ pending_reserve(catalog_delta *d)
 	catalog_pending *p;
 	uint32_t tables = 0, families = 0, bindings = 0;
 
-	pending_sweep(db);
 	for (int i = 0; i < d->n; i++)
 	{
 		tables += d->ops[i].kind == OP_CREATE_TABLE;

@@ -10,7 +10,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
@@ -58,18 +57,18 @@ remove_memtables(wide_db *db, bool *did)
 	return WIDE_OK;
 }
 
-/* Returns true if this process may unlink: it is the only one, or takes over from a dead one
- * (unlinking a file again does no harm). */
+/* Returns true if this process may unlink, because no other one does.  It is in a critical section
+ * then, as in a job: if it exited, no process could remove files any more. */
 static bool
 become_remover(wide_db *db)
 {
-	_Atomic uint32_t *word = &db->seg->set.remover;
-	uint32_t me = (uint32_t) getpid(), holder = 0;
+	uint32_t holder = 0;
 
-	if (atomic_compare_exchange_strong(word, &holder, me))
+	segment_enter_critical(db);
+	if (atomic_compare_exchange_strong(&db->seg->set.remover, &holder, (uint32_t) getpid()))
 		return true;
-	return holder != me && kill((pid_t) holder, 0) != 0 && errno == ESRCH &&
-		   atomic_compare_exchange_strong(word, &holder, me);
+	segment_leave_critical(db);
+	return false;
 }
 
 /* A dead slot that no pin needs. */
@@ -188,5 +187,6 @@ remove_unneeded(wide_db *db, bool *did)
 	}
 done:
 	atomic_store(&db->seg->set.remover, 0);
+	segment_leave_critical(db);
 	return st;
 }
