@@ -162,6 +162,7 @@ move_restart_lsn(XLogRecPtr lsn, bool back)
 	MemoryContext caller = CurrentMemoryContext;
 	ReplicationSlot *slot;
 	bool mine;
+	uint32 held = InterruptHoldoffCount + 1;
 
 	if (CritSectionCount > 0 || XLogRecPtrIsInvalid(lsn))
 		return;
@@ -174,6 +175,9 @@ move_restart_lsn(XLogRecPtr lsn, bool back)
 		return;
 	if (back ? slot->data.restart_lsn <= lsn : slot->data.restart_lsn >= lsn)
 		return;
+	/* the engine may be in the middle of a flush: no cancellation may leave it, and no FATAL end the
+	 * process there */
+	HOLD_INTERRUPTS();
 	PG_TRY();
 	{
 		if (!mine)
@@ -187,6 +191,7 @@ move_restart_lsn(XLogRecPtr lsn, bool back)
 	{
 		ErrorData *e = wt_error_take(caller);
 
+		InterruptHoldoffCount = held; /* errfinish() has set it to 0 */
 		if (!mine && MyReplicationSlot != NULL)
 			ReplicationSlotRelease();
 		ereport(DEBUG1,
@@ -195,6 +200,7 @@ move_restart_lsn(XLogRecPtr lsn, bool back)
 		FreeErrorData(e);
 	}
 	PG_END_TRY();
+	RESUME_INTERRUPTS();
 }
 
 void
