@@ -206,7 +206,7 @@ find_place(sst_cursor *c, const uint8_t *ukey, uint32_t klen, place *out)
 	sst_handle h, last = {0};
 	place base = {0, 0};
 	uint32_t before;
-	double in;
+	double in = 0;
 	wide_status st = sst_cursor_seek(c, ukey, klen, INT64_MAX, SEQ_MAX);
 
 	*out = (place) {(double) r->prop.meta.blocks, (double) r->prop.meta.rows};

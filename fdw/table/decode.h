@@ -5,6 +5,7 @@
 #ifndef WT_DECODE_H
 #define WT_DECODE_H
 
+#include "fdw/store/compat.h"
 #include "fdw/table/types.h"
 
 /*

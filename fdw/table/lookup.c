@@ -63,7 +63,7 @@ wt_lookup_cell(WtTable *t, const char *col, int *family, uint8 **qual, uint32 *q
 		StringInfoData list;
 
 		initStringInfo(&list);
-		for (int i = 0; i < t->nfamilies; i++)
+		for (i = 0; i < t->nfamilies; i++)
 			appendStringInfo(&list, "%s%s", i ? ", " : "", t->families[i].name);
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_COLUMN),
