@@ -127,7 +127,7 @@ wt_option_split_cell(const char *option, const char *value, uint8 **qual, uint32
 	return family;
 }
 
-#define BLANKS " \t\n\r\f"
+#define BLANKS " \t\n\r\f\v"
 
 List *
 wt_option_parse_key(const char *value)
