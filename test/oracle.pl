@@ -107,7 +107,7 @@ sub make_table
 		push @{ $t{columns} }, \%c;
 		# key encodings that preserve equality only, or reverse the order
 		push @opt, "encoding '" . any('decimal', 'hex') . "'" if $type =~ /^int[248]/ && chance(0.1);
-		push @opt, "encoding 'reverse'" if $type =~ /^(int8|timestamptz|timestamp)$/ && chance(0.1) && ($c{positive} = 1);
+		push @opt, "encoding 'reverse'" if !@opt && $type =~ /^(int8|timestamptz|timestamp)$/ && chance(0.1) && ($c{positive} = 1);
 		push @opt, "encoding 'unsigned8'" if !@opt && $type =~ /^int[248]/ && chance(0.1) && ($c{positive} = 1);
 		push @opt, "encoding '" . any('md5', 'sha1') . "'", "column '$families[0]:o$i'" if $type =~ /^(text|varchar|name)$/ && chance(0.12);
 		push @opt, "delimiter '|'" if !@opt && $type =~ /^(text|varchar|name)$/ && chance(0.2);
