@@ -471,8 +471,11 @@ rename_table(WtTable *t, wide_table *wt, bool defining)
 {
 	bool shared = wt->nbindings > 1;
 	wide_table other;
+	wide_status st = wt_binding_find_name(t->table_name, &other);
 
-	if (!shared && wt_binding_find_name(t->table_name, &other) == WIDE_NOTFOUND)
+	if (st != WIDE_OK && st != WIDE_NOTFOUND)
+		wt_error_check(st, "could not find the table");
+	if (!shared && st == WIDE_NOTFOUND)
 		wt_error_check(wide_batch_rename_table(wt_batch(true), wt->id, t->table_name),
 					   "could not rename the table");
 	else if (t->name_given)
@@ -523,7 +526,7 @@ wt_stored_table_define(Oid relid, bool defining)
 	relation_close(rel, NoLock);
 }
 
-bool
+void
 wt_stored_table_begin_empty(Oid relid)
 {
 	Relation rel;
@@ -531,12 +534,12 @@ wt_stored_table_begin_empty(Oid relid)
 	wide_table wt;
 
 	if (!wt_database_is_uncopied(relid) || wt_binding_find(relid, &wt) != WIDE_NOTFOUND)
-		return false;
+		return;
 	rel = relation_open(relid, AccessShareLock);
 	t = wt_table_parse(rel);
 	wt_batch_command_ddl();
 	bind_table(t, &wt);
+	wt_alter_check_same_key(t, wt.id);
 	sync_families(t, wt.id, NULL);
 	relation_close(rel, NoLock);
-	return true;
 }

@@ -16,10 +16,10 @@
 extern void wt_stored_table_define(Oid relid, bool defining);
 
 /*
- * Gives a foreign table whose rows CREATE DATABASE has not copied an empty stored table.
- * Returns: false if it is no such table.
+ * Gives a foreign table whose rows CREATE DATABASE has not copied a stored table: a new one, or
+ * that which has its name already.  Does nothing to other foreign tables.
  */
-extern bool wt_stored_table_begin_empty(Oid relid);
+extern void wt_stored_table_begin_empty(Oid relid);
 
 /* Drops the stored tables of databases that do not exist any more.  report: log each. */
 extern void wt_stored_table_drop_lost(bool report);

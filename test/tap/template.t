@@ -30,6 +30,10 @@ like "$(in_db bare 'SELECT count(*) FROM t')" 'not copied' "with a new table in 
 is "$(in_db template1 'CREATE DATABASE copy_of_copy TEMPLATE bare')" "" "without the library the copy can be copied"
 like "$(in_db copy_of_copy 'SELECT count(*) FROM t')" 'not copied' "in the copy of the copy the table fails as well"
 like "$(in_db copy_of_copy 'SELECT count(*) FROM n')" 'not copied' "in the copy of the copy a table created in the copy fails as well"
+is "$(in_db copy_of_copy 'BEGIN' 'TRUNCATE d' "INSERT INTO d VALUES (1, 'a')" 'TRUNCATE c' 'SELECT count(*) FROM d' 'ROLLBACK')" "0" \
+	"TRUNCATE of a second foreign table on the same stored table empties it"
+like "$(in_db copy_of_copy 'BEGIN' "CREATE FOREIGN TABLE o (k text, x text OPTIONS (column 'f:x')) SERVER widetable OPTIONS (key 'k', table_name 'shared', families '{\"f\": {}}')" \
+	'TRUNCATE d' 'ROLLBACK')" 'ERROR: .*key' "TRUNCATE does not bind a table to a stored table with another key"
 is "$(in_db bare 'BEGIN' 'TRUNCATE t' 'SELECT count(*) FROM t' "INSERT INTO t VALUES ('a', 1, 'b')" 'SELECT count(*) FROM t' 'ROLLBACK' | tr '\n' ' ')" "0 1 " "after TRUNCATE the table can be used"
 like "$(in_db bare 'SELECT count(*) FROM t')" 'not copied' "after ROLLBACK of the TRUNCATE it fails again"
 is "$(in_db bare 'CREATE ROLE somebody' 'SET ROLE somebody' "SELECT widetable.copy_tables('postgres')")" "ERROR:  must be superuser for copy_tables()" "copy_tables() requires superuser"
