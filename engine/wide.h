@@ -889,7 +889,8 @@ typedef struct wide_estimate
 extern wide_status wide_estimate_range(wide_db *db, wide_family_id family, const wide_range *range,
 									   wide_estimate *out);
 /*
- * Calls fn with about n - 1 keys that cut the family into n parts of equal size.
+ * Calls fn with about n - 1 keys that cut the family into n parts of equal size; a key is valid
+ * during the call.
  * rough true: samples memtables (microseconds) instead of walking through them
  * (milliseconds).
  */

@@ -113,7 +113,8 @@ decode_qualifiers(scan_block *sb)
 		k->qual = sb->columns.quals.len;
 		TRY_GOTO(key_decode_part(key.data, key.len, &sb->columns.quals, &raw));
 		k->quallen = raw.len;
-		if (raw.data != sb->columns.quals.data + k->qual)
+		/* without an escape it is still in the key */
+		if (raw.data == key.data)
 			TRY_GOTO(buffer_append(&sb->columns.quals, raw.data, raw.len));
 	}
 done:

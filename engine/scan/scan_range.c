@@ -80,10 +80,13 @@ scan_range_set(scan_state *s, const wide_range *ranges, int n)
 	}
 	for (int i = 0; i < n; i++)
 	{
-		if (ranges[i].lo.len > WIDE_MAX_ROW + 1 || ranges[i].hi.len > WIDE_MAX_ROW + 1)
+		/* the upper bound of a point is not encoded */
+		size_t hi = ranges[i].hi.data != NULL && !is_point(&ranges[i]) ? ranges[i].hi.len : 0;
+
+		if (ranges[i].lo.len > WIDE_MAX_ROW + 1 || hi > WIDE_MAX_ROW + 1)
 			return status_fail(WIDE_LIMIT, "a bound of a row range has at most %d bytes",
 							   WIDE_MAX_ROW + 1);
-		room += KEY_ROW_MAX(ranges[i].lo.len) + KEY_ROW_MAX(ranges[i].hi.len);
+		room += KEY_ROW_MAX(ranges[i].lo.len) + (hi > 0 ? KEY_ROW_MAX(hi) : 0);
 	}
 	s->ranges.n = 0;
 	s->ranges.bounds.len = 0;

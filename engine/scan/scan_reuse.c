@@ -88,7 +88,7 @@ wide_scan_restart(wide_scan *scan, const wide_range *ranges, int nranges, uint64
 }
 
 /* A scan that has more memory than this is not kept. */
-#define ASIDE_CELLS	 512
+#define ASIDE_CELLS	 2048
 #define ASIDE_RANGES 256
 #define ASIDE_BOUNDS ((size_t) 32768)
 #define ASIDE_ARENA	 ((size_t) 65536)
