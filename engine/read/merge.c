@@ -128,7 +128,7 @@ set_current(merge *m)
 static wide_status
 lost(merge *m, wide_status st)
 {
-	m->nheap = 0;
+	m->nheap = m->waiting = 0;
 	m->current = NULL;
 	return st;
 }
@@ -236,7 +236,12 @@ merge_seek(merge *m, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t se
 		}
 	}
 	for (; i < m->n; i++)
-		TRY(source_seek(m->sources[i], ukey, klen, ts, seq));
+	{
+		wide_status st = source_seek(m->sources[i], ukey, klen, ts, seq);
+
+		if (st != WIDE_OK)
+			return lost(m, st);
+	}
 	build(m);
 	return WIDE_OK;
 }

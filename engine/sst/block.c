@@ -645,6 +645,13 @@ block_seek_entry(block_cursor *c, uint32_t n)
 		else
 			hi = mid;
 	}
+	if ((c->flags & BLOCK_GRID) == 0)
+	{
+		/* a list numbers its entries through all rows */
+		TRY(enter_row(c, lo, &before));
+		c->at = n;
+		return n >= before && n < c->row_end ? fill_list(c) : malformed(c, "a row's entries");
+	}
 	TRY(entries_before_row(c, lo, &before));
 	TRY(block_seek_row(c, lo));
 	for (; before < n && c->valid; before++)

@@ -322,7 +322,10 @@ count_sample(sst_cursor *c, uint64_t block, extent_counter *k, int *found)
 	if (st != WIDE_OK)
 		return st == WIDE_END ? WIDE_OK : st;
 	++*found;
-	for (c->valid = false; c->block.valid;)
+	/* once more: all entries with their stored sequence numbers */
+	c->valid = false;
+	TRY(block_first(&c->block));
+	while (c->block.valid)
 	{
 		TRY(count_entry(k, &c->block.e));
 		TRY(block_next(&c->block));
@@ -479,7 +482,7 @@ sst_estimate_sample_keys(sst_reader *r, uint32_t n, sst_key_fn fn, void *arg)
 	wide_status st;
 
 	TRY(sst_cursor_open(r->db, r, SST_CACHED, &c));
-	for (uint64_t block = 0; block<r->prop.meta.blocks; block += n> 0 ? n : 1)
+	for (uint64_t block = 0; block < r->prop.meta.blocks; block += (n > 0 ? n : 1))
 		TRY_GOTO(sample_block(&c, block, fn, arg));
 done:
 	sst_cursor_close(&c);
