@@ -353,7 +353,8 @@ add_aggregate_path(PlannerInfo *root, RelOptInfo *output, PathTarget *target, Gr
 		rows = clamp_row_est(rows * clauselist_selectivity(root, p->having, 0, JOIN_INNER, NULL));
 	if (p->loose)
 		stream = loose;
-	stream += ngroups * cpu_tuple_cost + target->cost.startup + rows * target->cost.per_tuple;
+	/* a tuple is made of a group instead */
+	stream += ngroups * 0.5 * cpu_tuple_cost + target->cost.startup + rows * target->cost.per_tuple;
 	{
 		List *pathkeys = list_truncate(list_copy(root->query_pathkeys), npathkeys);
 		ForeignPath *path = wt_create_foreign_upper_path(root, output, target, rows,
