@@ -175,8 +175,8 @@ move_restart_lsn(XLogRecPtr lsn, bool back)
 		return;
 	if (back ? slot->data.restart_lsn <= lsn : slot->data.restart_lsn >= lsn)
 		return;
-	/* the engine may be in the middle of a flush: no cancellation may leave it, and no FATAL end the
-	 * process there */
+	/* the engine may be in the middle of a flush: no cancellation may leave it, and no FATAL end
+	 * the process there */
 	HOLD_INTERRUPTS();
 	PG_TRY();
 	{
