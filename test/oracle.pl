@@ -661,11 +661,12 @@ while ($done < $total && $bad < 5)
 	next if defined $only && $round != $only;
 	($rc, $out) = psql('oracle', "SET client_min_messages = warning;\nDROP SCHEMA IF EXISTS w, h CASCADE;\n$setup", '-v ON_ERROR_STOP=1');
 	if ($rc) { print "not ok - seed $seed, round $round: the tables can be created\n"; print "# $_\n" for split /\n/, $out; $bad++; next; }
-	my $sql = "\\set VERBOSITY sqlstate\nSET timezone = 'UTC';\nSET client_min_messages = error;\nSET extra_float_digits = 0;\nSET statement_timeout = '20s';\n";
+	# long enough for a Gather that is restarted some 2,000 times: 10 ms each
+	my $sql = "\\set VERBOSITY sqlstate\nSET timezone = 'UTC';\nSET client_min_messages = error;\nSET extra_float_digits = 0;\nSET statement_timeout = '60s';\n";
 	for my $i (0 .. $#st)
 	{
 		my ($set, $q) = @{ $st[$i] };
-		$sql .= "RESET ALL;\nSET timezone = 'UTC';\nSET client_min_messages = error;\nSET statement_timeout = '20s';\n$set";
+		$sql .= "RESET ALL;\nSET timezone = 'UTC';\nSET client_min_messages = error;\nSET statement_timeout = '60s';\n$set";
 		$sql .= "\\echo ==$i w\nSET search_path = w;\n" . with_parts($q) . "ROLLBACK;\nDEALLOCATE ALL;\n\\echo ==$i h\nSET search_path = h;\n" . with_parts($q) . "ROLLBACK;\nDEALLOCATE ALL;\n\\echo ==$i end\n";
 	}
 	($rc, $out) = psql('oracle', $sql);
