@@ -14,13 +14,12 @@
 #include "fdw/table/types.h"
 
 Bitmapset *
-wt_scan_columns_wanted(RelOptInfo *rel, WtTable *t, List *clauses)
+wt_scan_columns_read(WtTable *t, Index rel, List *exprs)
 {
 	Bitmapset *attrs = NULL, *out = NULL;
 	int i = -1;
 
-	pull_varattnos((Node *) rel->reltarget->exprs, rel->relid, &attrs);
-	pull_varattnos((Node *) clauses, rel->relid, &attrs);
+	pull_varattnos((Node *) exprs, rel, &attrs);
 	while ((i = bms_next_member(attrs, i)) >= 0)
 	{
 		int attno = i + FirstLowInvalidHeapAttributeNumber;
@@ -31,6 +30,13 @@ wt_scan_columns_wanted(RelOptInfo *rel, WtTable *t, List *clauses)
 			out = bms_add_member(out, attno);
 	}
 	return out;
+}
+
+Bitmapset *
+wt_scan_columns_wanted(RelOptInfo *rel, WtTable *t, List *clauses)
+{
+	return bms_join(wt_scan_columns_read(t, rel->relid, rel->reltarget->exprs),
+					wt_scan_columns_read(t, rel->relid, clauses));
 }
 
 List *

@@ -9,6 +9,9 @@
 
 #include "fdw/table/types.h"
 
+/* Returns the attribute numbers of the table's columns that the expressions read of rel. */
+extern Bitmapset *wt_scan_columns_read(WtTable *t, Index rel, List *exprs);
+
 /*
  * Returns the attribute numbers that the target list and these clauses need.  Clauses that the
  * ranges answer are not passed, so columns that only they need are not read.

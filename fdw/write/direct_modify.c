@@ -215,26 +215,6 @@ collect_set(PlannerInfo *root, WtTable *t, Index rel, List **columns, List **exp
 	return true;
 }
 
-/* The attribute numbers of the table's columns that expressions read. */
-static Bitmapset *
-attributes_of(WtTable *t, Index rel, List *exprs)
-{
-	Bitmapset *attrs = NULL, *out = NULL;
-	int i = -1;
-
-	pull_varattnos((Node *) exprs, rel, &attrs);
-	while ((i = bms_next_member(attrs, i)) >= 0)
-	{
-		int attno = i + FirstLowInvalidHeapAttributeNumber;
-
-		if (attno == 0)
-			out = bms_add_range(out, 1, t->natts);
-		else if (attno > 0 && attno <= t->natts)
-			out = bms_add_member(out, attno);
-	}
-	return out;
-}
-
 /*
  * Of the clauses that the scan answers, those that read columns beside the key:
  * they may no longer hold for a row that is read again.
@@ -249,7 +229,7 @@ clauses_to_recheck(WtTable *t, Index rel, List *clauses)
 	for (int part = 0; part < t->nkeys; part++)
 		key = bms_add_member(key, wt_key_column(t, part)->attno);
 	foreach(lc, clauses)
-		if (!bms_is_subset(attributes_of(t, rel, list_make1(lfirst(lc))), key))
+		if (!bms_is_subset(wt_scan_columns_read(t, rel, list_make1(lfirst(lc))), key))
 			out = lappend(out, lfirst(lc));
 	return out;
 }
@@ -300,9 +280,10 @@ wt_direct_modify_plan(PlannerInfo *root, ModifyTable *plan, Index rel, int index
 		return false;
 
 	rechecks = clauses_to_recheck(t, rel, scan->fdw_recheck_quals);
-	needed = attributes_of(t, rel,
-						   list_concat_copy(list_concat_copy(scan->scan.plan.qual, rechecks), set));
-	returned = attributes_of(t, rel, returning);
+	needed = wt_scan_columns_read(t, rel,
+								  list_concat_copy(list_concat_copy(scan->scan.plan.qual, rechecks),
+												   set));
+	returned = wt_scan_columns_read(t, rel, returning);
 	foreach(lc, columns)
 		returned = bms_del_member(returned, lfirst_int(lc));
 	wanted = needed = bms_join(needed, returned);
