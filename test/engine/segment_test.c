@@ -1,4 +1,7 @@
 /* The segment: sizes, attaching, locks, waiting, the ends of processes. */
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include "engine/compaction/job.h"
 #include "engine/shared/cache.h"
 #include "engine/shared/counter.h"
@@ -347,6 +350,69 @@ test_wait_in_vain(void **state)
 	fixture_unmap(base, cfg);
 }
 
+static wide_db *ending;
+
+/* A handler that ends the process in order, wherever it is. */
+static void
+end_in_order(int sig)
+{
+	wide_detach(ending);
+	_exit(1);
+}
+
+/* Returns true if the process sleeps. */
+static bool
+sleeps(pid_t pid)
+{
+	char path[40];
+	char text[512];
+	char *end;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int) pid);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	assert_non_null(fgets(text, sizeof(text), f));
+	fclose(f);
+	end = strrchr(text, ')');
+	return end != NULL && end[1] == ' ' && end[2] == 'S';
+}
+
+/* A process ends in order while it waits for the lock with which it ends its job: no process
+ * would free the job. */
+static void
+test_end_of_job(void **state)
+{
+	void *base = fixture_map(cfg);
+	wide_db *db = fixture_attach(base);
+	int job;
+	int status;
+	pid_t pid = unit_fork();
+
+	if (pid == 0)
+	{
+		ending = fixture_attach(base);
+		signal(SIGTERM, end_in_order);
+		CHILD_CHECK(job_begin(ending, JOB_FLUSH, 0, &job) == WIDE_OK);
+		while (atomic_load(&db->seg->commit.applied_word) == 0)
+			; /* does not sleep */
+		job_end(ending, job, WIDE_OK, false);
+		_exit(0);
+	}
+	while (!job_flushing(db))
+		usleep(100);
+	assert_int_equal(segment_lock(db, LOCK_SET), WIDE_OK);
+	atomic_store(&db->seg->commit.applied_word, 1);
+	while (!sleeps(pid))
+		usleep(100);
+	assert_int_equal(kill(pid, SIGTERM), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	segment_unlock(db, LOCK_SET);
+	assert_int_equal(segment_check(db), WIDE_POISONED);
+	wide_detach(db);
+	fixture_unmap(base, cfg);
+}
+
 static void
 test_jobs(void **state)
 {
@@ -374,7 +440,7 @@ main(void)
 		cmocka_unit_test(test_attach),	   cmocka_unit_test(test_locks),
 		cmocka_unit_test(test_lock_order), cmocka_unit_test(test_wait),
 		cmocka_unit_test(test_ends),	   cmocka_unit_test(test_wait_in_vain),
-		cmocka_unit_test(test_jobs),
+		cmocka_unit_test(test_end_of_job), cmocka_unit_test(test_jobs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
