@@ -158,10 +158,13 @@ typedef enum wide_replay_kind
 typedef struct wide_replay_event
 {
 	wide_replay_kind kind;
-	uint64_t start;		/* position at which the record begins */
-	uint64_t lsn;		/* position at which it ends: its LSN */
-	uint64_t xid;		/* external transaction, 0 = none */
-	int64_t time;		/* COMMIT only: time of the commit, 0 = not known */
+	uint64_t start; /* position at which the record begins */
+	uint64_t lsn;	/* position at which it ends: its LSN */
+	uint64_t xid;	/* external transaction, 0 = none */
+	int64_t time;	/* COMMIT only: time of the commit, 0 = not known */
+	/* RECORD only: the host recovers to a point before the record.  A batch that the record ends
+	 * does not count, unless it belongs to an external transaction. */
+	bool beyond;
 	wide_bytes payload; /* RECORD only; valid during the call */
 } wide_replay_event;
 

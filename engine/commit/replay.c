@@ -22,6 +22,10 @@
  * again.  A record without bytes says that the file will never be linked: the file is removed, and
  * the log is not kept for it.
  *
+ * The host may recover to a point in time.  It then marks the records of commits after that point
+ * (beyond).  Such a batch is not applied, unless it belongs to an external transaction: the host
+ * decides about that one by its commit.
+ *
  * When memory runs out, memtables are flushed during the replay.  While a batch is parked, or a
  * file waits for its batch, slot->prepare_lsn keeps the log from where it begins, as for a prepared
  * transaction of a living process.
@@ -443,6 +447,11 @@ finish(wide_db *db, const wide_replay_event *ev)
 	}
 	if (p->nchunks != get_u32le(r + 4) || p->data.len != get_u64le(r + 24))
 		return damaged(ev->lsn, "it finishes a batch that is not complete in the log");
+	if (ev->beyond && p->xid == 0)
+	{
+		unpark(db, p);
+		return WIDE_OK;
+	}
 	st = apply(db, (wide_bytes) {p->data.data, p->data.len}, p->start, ev->lsn,
 			   (int64_t) get_u64le(r + 16));
 	unpark(db, p);
@@ -458,6 +467,8 @@ record(wide_db *db, const wide_replay_event *ev)
 
 	if (len >= RECORD_BATCH_HEAD && r[1] == RECORD_FORMAT)
 		kind = r[0];
+	if (kind == RECORD_BATCH && ev->beyond)
+		return WIDE_OK;
 	if (kind == RECORD_BATCH)
 		return apply(db, (wide_bytes) {r + RECORD_BATCH_HEAD, len - RECORD_BATCH_HEAD}, ev->start,
 					 ev->lsn, (int64_t) get_u64le(r + 8));

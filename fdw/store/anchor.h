@@ -7,6 +7,7 @@
 #define WT_ANCHOR_H
 
 #include "datatype/timestamp.h"
+#include "port/atomics.h"
 #include "storage/dsm.h"
 #include "storage/s_lock.h"
 
@@ -28,7 +29,7 @@ typedef struct WtBackgroundProcess
  */
 typedef struct WtAnchor
 {
-	slock_t mutex; /* protects all other members but worker_heartbeat */
+	slock_t mutex; /* protects all members that do not say otherwise */
 
 	/* the engine's segment */
 	dsm_handle handle; /* 0: none yet, or in main shared memory */
@@ -44,6 +45,15 @@ typedef struct WtAnchor
 
 	/* base backups */
 	int backups; /* sessions between pg_backup_start() and pg_backup_stop() */
+
+	/* recovery_target.c; written by the startup process before other processes exist */
+	bool target_known;		 /* the startup process has said what the recovery's target is */
+	bool target_by_time;	 /* recovery ends at a time */
+	TimestampTz target_time; /* at which; set if target_by_time */
+
+	/* time_mark.c */
+	pg_atomic_uint64 mark_time;	 /* TimestampTz of the last time mark */
+	pg_atomic_uint64 marked_lsn; /* visible_lsn of the store before the last time mark */
 } WtAnchor;
 
 /* Returns: the anchor.  The first call in an incarnation of shared memory creates it. */

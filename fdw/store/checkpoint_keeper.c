@@ -50,6 +50,7 @@
 #include "fdw/store/host.h"
 #include "fdw/store/replication_slot.h"
 #include "fdw/store/store.h"
+#include "fdw/store/time_mark.h"
 
 /* Delay of a checkpoint: */
 #define TICK_MS		50	  /* at most, when there is nothing to flush */
@@ -303,6 +304,8 @@ wt_checkpoint_keeper_main(Datum arg)
 	/* for a quick start; WAL has everything anyway */
 	if (wide_flush(db) == WIDE_OK)
 		wt_replication_slot_advance(wt_replication_slot_needed(db));
+	/* a transaction of this process ends the brake; the last checkpoint is still to come */
+	wt_time_mark_write(db);
 	/* 1: the postmaster restarts it, unless the server goes down */
 	proc_exit(1);
 }

@@ -40,6 +40,7 @@
 #include "fdw/store/host.h"
 #include "fdw/store/replication_slot.h"
 #include "fdw/store/store.h"
+#include "fdw/store/time_mark.h"
 
 #define IDLE_MS			  1000						   /* between checks for work, unless woken */
 #define WAL_DISTANCE	  ((uint64) 256 * 1024 * 1024) /* bytes of WAL after which to flush */
@@ -207,6 +208,7 @@ wt_compaction_worker_main(Datum arg)
 			drop_tables_of_dropped_databases();
 			last_check = now;
 		}
+		wt_time_mark_write(db);
 		pgstat_report_activity(STATE_IDLE, NULL);
 		wt_host_wait(IDLE_MS);
 	}

@@ -13,7 +13,7 @@
  * be promised.
  *
  * A base backup has no slots.  If the library is preloaded the slot is created
- * before the first record is replayed (create_slot_at_startup), so that the WAL
+ * before the first record is replayed (recovery_begins), so that the WAL
  * that the restored store needs survives recovery, restartpoints, and the life of a
  * standby.  Otherwise the first session may come too late.
  *
@@ -37,6 +37,7 @@
 #include "fdw/store/anchor.h"
 #include "fdw/store/compat.h"
 #include "fdw/store/error.h"
+#include "fdw/store/recovery_target.h"
 
 #define SLOT_HINT                                                                                \
 	"Drop a replication slot that is not needed, or increase max_replication_slots (now %d) in " \
@@ -296,12 +297,11 @@ wt_replication_slot_check(wide_db *db)
 /* ------------------------------------------------------ before recovery */
 
 /*
- * Runs in the startup process before it replays the first record.  A failure must
- * not keep the server from starting: the store reports what is missing when it is
- * opened.
+ * Creates the slot before recovery.  A failure must not keep the server from starting:
+ * the store reports what is missing when it is opened.
  */
 static void
-create_slot_at_startup(void)
+create_slot_before_recovery(void)
 {
 	struct stat st;
 	ErrorData *e;
@@ -322,6 +322,14 @@ create_slot_at_startup(void)
 						e->message),
 				 errdetail("WAL that wide tables need may be removed."),
 				 e->hint ? errhint("%s", e->hint) : 0));
+}
+
+/* Runs in the startup process before it replays the first record. */
+static void
+recovery_begins(void)
+{
+	wt_recovery_target_note();
+	create_slot_before_recovery();
 }
 
 /* No record of this resource manager exists, so PostgreSQL can recover without the library. */
@@ -354,7 +362,7 @@ wt_replication_slot_register_startup(void)
 							.rm_redo = no_record,
 							.rm_desc = no_description,
 							.rm_identify = no_name,
-							.rm_startup = create_slot_at_startup};
+							.rm_startup = recovery_begins};
 
 	for (int id = RM_MAX_CUSTOM_ID; id > RM_EXPERIMENTAL_ID; id--)
 		if (RmgrTable[id].rm_name == NULL)

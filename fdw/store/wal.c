@@ -15,6 +15,11 @@
  * it follows WAL until the server is promoted.  Recovery of the store takes that
  * long; it flushes and compacts meanwhile.
  *
+ * PostgreSQL stops recovery to a point in time, and delays a standby, at commit
+ * records.  A record that is not transactional therefore has its time at its end, in
+ * 8 bytes.  Replay leaves out the commits after the target (recovery_target.c), and
+ * waits before a record that recovery_min_apply_delay holds back.
+ *
  * No function here longjmps into the engine: what may raise an error runs in PG_TRY,
  * or in a critical section, where an error is a PANIC.
  *
@@ -35,25 +40,32 @@
 #include "access/xlogutils.h"
 #include "catalog/pg_control.h"
 #include "miscadmin.h"
+#include "postmaster/interrupt.h"
 #include "replication/message.h"
+#include "utils/guc.h"
 #include "utils/memutils.h"
+#include "utils/timestamp.h"
 
 #include "fdw/store/clock.h"
 #include "fdw/store/compat.h"
 #include "fdw/store/error.h"
 #include "fdw/store/host.h"
+#include "fdw/store/recovery_target.h"
 #include "fdw/store/replication_slot.h"
 #include "fdw/store/settings.h"
 
-/* Buffer of WIDE_LOG_RECORD_MAX bytes for a record. */
+/* Buffer for a record of WIDE_LOG_RECORD_MAX bytes and its time. */
 static char *message = NULL;
 
 /* Message of the last error that was caught. */
 static char failure[512];
 
 /* State of the replay. */
-static XLogRecPtr replaying = InvalidXLogRecPtr; /* start of the current record */
-static bool skipped = false;					 /* the last replay skipped missing WAL */
+static XLogRecPtr replaying = InvalidXLogRecPtr;   /* start of the current record */
+static bool skipped = false;					   /* the last replay skipped missing WAL */
+static WtRecoveryTarget target;					   /* of the recovery */
+static bool left_out = false;					   /* a record beyond the target was met */
+static XLogRecPtr flushed_for = InvalidXLogRecPtr; /* last redo position that caused a flush */
 
 /* In PG_CATCH: keeps the error's message in failure and ends its handling. */
 static void
@@ -109,6 +121,7 @@ static wide_status
 wal_append(void *ctx, bool external, const wide_bytes *parts, int nparts, uint64_t *lsn)
 {
 	size_t len = gather(parts, nparts);
+	TimestampTz now;
 
 	if (len > WIDE_LOG_RECORD_MAX)
 		return WIDE_LIMIT;
@@ -117,6 +130,9 @@ wal_append(void *ctx, bool external, const wide_bytes *parts, int nparts, uint64
 		*lsn = append_transactional(len);
 		return XLogRecPtrIsInvalid(*lsn) ? WIDE_IO : WIDE_OK;
 	}
+	now = GetCurrentTimestamp();
+	memcpy(message + len, &now, sizeof(now));
+	len += sizeof(now);
 	/* in the commit, where it is too late for an error */
 	START_CRIT_SECTION();
 	*lsn = wt_log_message(WT_LOG_PREFIX, message, len, false);
@@ -200,10 +216,12 @@ get_message(XLogReaderState *reader, wide_bytes *payload)
 
 /*
  * Makes an event of a record that is a message of widetable, the end of a transaction with an xid,
- * or a restart of the server.  Returns: false for other records.
+ * or a restart of the server.  *time: when it was written; set for messages that are not
+ * transactional.
+ * Returns: false for other records.
  */
 static bool
-record_event(XLogReaderState *reader, wide_replay_event *ev)
+record_event(XLogReaderState *reader, wide_replay_event *ev, TimestampTz *time)
 {
 	bool has_xid = TransactionIdIsValid(XLogRecGetXid(reader));
 	uint8 info = XLogRecGetInfo(reader);
@@ -216,6 +234,11 @@ record_event(XLogReaderState *reader, wide_replay_event *ev)
 				return false;
 			ev->kind = WIDE_REPLAY_RECORD;
 			has_xid = ((xl_logical_message *) XLogRecGetData(reader))->transactional;
+			if (!has_xid)
+			{
+				ev->payload.len -= sizeof(*time);
+				memcpy(time, ev->payload.data + ev->payload.len, sizeof(*time));
+			}
 			break;
 		case RM_XLOG_ID:
 			ev->kind = WIDE_REPLAY_RESTART;
@@ -243,19 +266,92 @@ readable_end(void)
 	return RecoveryInProgress() ? GetXLogReplayRecPtr(NULL) : GetFlushRecPtr(NULL);
 }
 
+/*
+ * The server is in recovery.  Flushes and compacts while there is work, else waits for 100 ms.  As
+ * on the primary, the store must not need WAL from before a checkpoint (here: a restartpoint) for
+ * long: it is flushed once for each redo position.
+ *
+ * Nothing is flushed behind a record that was left out: the server may be started again with a
+ * later target, and the store then has to replay from that record on.
+ */
+static wide_status
+work_or_wait(wide_db *db)
+{
+	XLogRecPtr redo = GetRedoRecPtr();
+	wide_status st;
+
+	if (ConfigReloadPending)
+	{
+		ConfigReloadPending = false;
+		ProcessConfigFile(PGC_SIGHUP);
+	}
+	if (left_out)
+		st = WIDE_END;
+	else if (wt_replication_slot_needed(db) < redo && flushed_for != redo)
+	{
+		flushed_for = redo;
+		st = wide_replay_work(db, true);
+	}
+	else
+		st = wide_replay_work(db, false);
+	if (st == WIDE_END)
+	{
+		wt_host_wait(100);
+		st = WIDE_OK;
+	}
+	if (st == WIDE_OK && wt_host_interrupted())
+		st = WIDE_INTERRUPTED;
+	if (st != WIDE_OK && st != WIDE_INTERRUPTED)
+		strlcpy(failure, wide_error_text(), sizeof(failure));
+	return st;
+}
+
+/* Waits until the standby's delay has passed since that time, or the server is promoted. */
+static wide_status
+wait_for_delay(wide_db *db, TimestampTz time)
+{
+	wide_status st = WIDE_OK;
+
+	while (st == WIDE_OK && recovery_min_apply_delay > 0 && RecoveryInProgress() &&
+		   !PromoteIsTriggered() &&
+		   GetCurrentTimestamp() < TimestampTzPlusMilliseconds(time, recovery_min_apply_delay))
+		st = work_or_wait(db);
+	return st;
+}
+
+/* Replays the record that was read, if it concerns the store. */
+static wide_status
+replay_record(wide_db *db, XLogReaderState *reader, wide_replay_fn fn, void *arg)
+{
+	wide_replay_event ev = {.start = reader->ReadRecPtr, .lsn = reader->EndRecPtr};
+	TimestampTz time = 0;
+
+	replaying = reader->ReadRecPtr;
+	if (!record_event(reader, &ev, &time))
+		return WIDE_OK;
+	if (time != 0)
+	{
+		wide_status st = wait_for_delay(db, time);
+
+		if (st != WIDE_OK)
+			return st;
+		ev.beyond = wt_recovery_target_excludes(&target, ev.start, time);
+		left_out |= ev.beyond;
+	}
+	return fn(arg, &ev);
+}
+
 /* Reads and replays all records from the reader's position to end. */
 static wide_status
-read_up_to(XLogReaderState *reader, XLogRecPtr end, wide_replay_fn fn, void *arg)
+read_up_to(wide_db *db, XLogReaderState *reader, XLogRecPtr end, wide_replay_fn fn, void *arg)
 {
 	char *err = NULL;
 
 	while (reader->EndRecPtr < end && XLogReadRecord(reader, &err) != NULL)
 	{
-		wide_replay_event ev = {.start = reader->ReadRecPtr, .lsn = reader->EndRecPtr};
-		wide_status st;
+		wide_status st = replay_record(db, reader, fn, arg);
 
-		replaying = reader->ReadRecPtr;
-		if (record_event(reader, &ev) && (st = fn(arg, &ev)) != WIDE_OK)
+		if (st != WIDE_OK)
 			return st;
 	}
 	if (err != NULL && reader->EndRecPtr < end)
@@ -281,44 +377,12 @@ find_first(XLogReaderState *reader, XLogRecPtr from, bool *begun)
 	return WIDE_IO;
 }
 
-/*
- * The server is in recovery, and the store has applied everything that the server has
- * replayed.  Flushes and compacts while there is work, else waits for 100 ms.  As on the
- * primary, the store must not need WAL from before a checkpoint (here: a restartpoint)
- * for long: it is flushed once for each redo position.
- */
-static wide_status
-wait_for_more(wide_db *db, XLogRecPtr *flushed_for)
-{
-	XLogRecPtr redo = GetRedoRecPtr();
-	wide_status st;
-
-	if (wt_replication_slot_needed(db) < redo && *flushed_for != redo)
-	{
-		*flushed_for = redo;
-		st = wide_replay_work(db, true);
-	}
-	else
-		st = wide_replay_work(db, false);
-	if (st == WIDE_END)
-	{
-		wt_host_wait(100);
-		st = WIDE_OK;
-	}
-	if (st == WIDE_OK && wt_host_interrupted())
-		st = WIDE_INTERRUPTED;
-	if (st != WIDE_OK && st != WIDE_INTERRUPTED)
-		strlcpy(failure, wide_error_text(), sizeof(failure));
-	return st;
-}
-
 /* Replays WAL from there to its end, or to the promotion of a standby. */
 static wide_status
 read_wal(wide_db *db, XLogRecPtr from, wide_replay_fn fn, void *arg)
 {
 	ReadLocalXLogPageNoWaitPrivate *private = palloc0(sizeof(*private));
 	XLogReaderState *reader;
-	XLogRecPtr flushed_for = InvalidXLogRecPtr;
 	bool begun = false;
 	wide_status st = WIDE_OK;
 
@@ -335,16 +399,20 @@ read_wal(wide_db *db, XLogRecPtr from, wide_replay_fn fn, void *arg)
 		bool follow = RecoveryInProgress();
 		XLogRecPtr end = readable_end();
 
+		wt_recovery_target_get(from, &target);
 		private->end_of_wal = false;
 		if (!begun && from < end)
 			st = find_first(reader, from, &begun);
 		if (st == WIDE_OK && begun)
-			st = read_up_to(reader, end, fn, arg);
+			st = read_up_to(db, reader, end, fn, arg);
 		if (st == WIDE_OK && follow)
-			st = wait_for_more(db, &flushed_for);
+			st = work_or_wait(db);
 		if (st != WIDE_OK || !follow)
 			break;
 	}
+	/* what was left out is not replayed again, whatever target is configured then */
+	if (st == WIDE_OK && left_out)
+		st = wide_replay_work(db, true);
 	XLogReaderFree(reader);
 	pfree(private);
 	return st;
@@ -386,7 +454,8 @@ wal_replay(void *ctx, uint64_t from, wide_replay_fn fn, void *arg)
 	volatile wide_status st = WIDE_OK;
 
 	failure[0] = '\0';
-	skipped = false;
+	skipped = left_out = false;
+	flushed_for = InvalidXLogRecPtr;
 	PG_TRY();
 	{
 		wt_replication_slot_reserve(from);
@@ -513,7 +582,7 @@ wide_log
 wt_wal_log(wide_db **db)
 {
 	if (message == NULL)
-		message = MemoryContextAlloc(TopMemoryContext, WIDE_LOG_RECORD_MAX);
+		message = MemoryContextAlloc(TopMemoryContext, WIDE_LOG_RECORD_MAX + sizeof(TimestampTz));
 	return (wide_log) {.ctx = db,
 					   .append = wal_append,
 					   .sync = wal_sync,

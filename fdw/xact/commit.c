@@ -32,6 +32,7 @@
 #include "fdw/store/settings.h"
 #include "fdw/store/stop_point.h"
 #include "fdw/store/store.h"
+#include "fdw/store/time_mark.h"
 #include "fdw/xact/batch.h"
 #include "fdw/xact/engine_scan.h"
 #include "fdw/xact/snapshot.h"
@@ -83,7 +84,7 @@ prepare(void)
 	wt_background_process_ensure(&wt_background_process_keeper);
 	wt_replication_slot_check(wt_store_db());
 	prepared_xid = GetTopFullTransactionIdIfAny();
-	if (!FullTransactionIdIsValid(prepared_xid) && notifies())
+	if (!FullTransactionIdIsValid(prepared_xid) && (notifies() || wt_time_mark_is_due()))
 		prepared_xid = GetTopFullTransactionId();
 	do
 	{

@@ -985,18 +985,126 @@ test_refuses_damage(void **state)
 	store_drop(&s);
 }
 
+/* The host recovers to a point before records with an LSN above this. */
+static struct
+{
+	wide_log log;
+	wide_replay_fn fn;
+	void *arg;
+	uint64_t upto;
+} target;
+
+static wide_status
+marked_event(void *arg, const wide_replay_event *ev)
+{
+	wide_replay_event e = *ev;
+
+	e.beyond = e.kind == WIDE_REPLAY_RECORD && e.lsn > target.upto;
+	return target.fn(target.arg, &e);
+}
+
+static wide_status
+replay_to_target(void *ctx, uint64_t from, wide_replay_fn fn, void *arg)
+{
+	target.fn = fn;
+	target.arg = arg;
+	return target.log.replay(ctx, from, marked_event, NULL);
+}
+
+static void
+with_target(wide_log *log)
+{
+	target.log = *log;
+	log->replay = replay_to_target;
+}
+
+/*
+ * Records beyond the host's target: batches of the engine alone do not count, whether they are one
+ * record, several, or link files; external transactions count as the host has decided.
+ */
+static void
+test_beyond(void **state)
+{
+	store s;
+	wide_family_options opt;
+	wide_table_id t;
+	wide_family_id f;
+	wide_batch *b, *unfinished;
+	char *got, *value = calloc(1, 200000), row[16];
+	static const char *const rows[][2] = {{"decided"}, {"unfinished"}};
+
+	assert_non_null(value);
+	memset(value, 'v', 199999);
+	store_init(&s);
+	s.config.memtable_size = 8 << 20;
+	assert_ok(store_open(&s));
+	wide_family_defaults(&opt);
+	store_table(&s, &opt, 1, &t, &f);
+	store_put(&s, f, "before", "q", 1, "v");
+	decided(&s, f, 100, rows[0], &b);
+	decided(&s, f, 101, rows[1], &unfinished);
+	target.upto = s.db->log.end(s.db->log.ctx);
+	/* beyond: the FINISH record of the external one, a batch of one record, one of several, one of
+	 * files */
+	finished(&s, b);
+	store_put(&s, f, "one", "q", 1, "v");
+	for (int cells = 8; cells <= 40; cells += 32)
+	{
+		assert_ok(wide_batch_new(s.db, &b));
+		for (int i = 0; i < cells; i++)
+		{
+			snprintf(row, sizeof row, "large%d-%d", cells, i);
+			assert_ok(wide_batch_put(b, f, text(row), text("q"), 1, INT64_MIN, 0, text(value)));
+		}
+		assert_ok(store_commit(&s, b, NULL));
+	}
+	assert_int_equal(s.db->seg->set.nfiles, 1);
+	/* the process dies before it finishes the other external one */
+	wide_batch_free(unfinished);
+	store_close(&s);
+	s.opening = with_target;
+	assert_ok(store_open(&s));
+	got = store_text(&s, NULL, &f, 1);
+	assert_non_null(strstr(got, "before/"));
+	assert_non_null(strstr(got, "decided/"));
+	assert_non_null(strstr(got, "unfinished/"));
+	assert_null(strstr(got, "one/"));
+	assert_null(strstr(got, "large"));
+	free(got);
+	/* what was not flushed is there again for a later target */
+	store_close(&s);
+	s.opening = NULL;
+	assert_ok(store_open(&s));
+	got = store_text(&s, NULL, &f, 1);
+	assert_non_null(strstr(got, "one/"));
+	assert_non_null(strstr(got, "large8-7/"));
+	assert_non_null(strstr(got, "large40-39/"));
+	free(got);
+	free(value);
+	store_drop(&s);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_empty_and_again),	   cmocka_unit_test(test_log_and_files),
-		cmocka_unit_test(test_restart_in_log),	   cmocka_unit_test(test_smaller_memtables),
-		cmocka_unit_test(test_numbers_afterwards), cmocka_unit_test(test_parts_stay),
-		cmocka_unit_test(test_long_log),		   cmocka_unit_test(test_external),
-		cmocka_unit_test(test_finish_records),	   cmocka_unit_test(test_loaded_clock),
-		cmocka_unit_test(test_logged_files),	   cmocka_unit_test(test_out_of_descriptors),
-		cmocka_unit_test(test_given_up),		   cmocka_unit_test(test_lost_and_restored),
-		cmocka_unit_test(test_unlogged_files),	   cmocka_unit_test(test_refuses_damage),
+		cmocka_unit_test(test_empty_and_again),
+		cmocka_unit_test(test_log_and_files),
+		cmocka_unit_test(test_restart_in_log),
+		cmocka_unit_test(test_smaller_memtables),
+		cmocka_unit_test(test_numbers_afterwards),
+		cmocka_unit_test(test_parts_stay),
+		cmocka_unit_test(test_long_log),
+		cmocka_unit_test(test_external),
+		cmocka_unit_test(test_finish_records),
+		cmocka_unit_test(test_loaded_clock),
+		cmocka_unit_test(test_logged_files),
+		cmocka_unit_test(test_out_of_descriptors),
+		cmocka_unit_test(test_given_up),
+		cmocka_unit_test(test_lost_and_restored),
+		cmocka_unit_test(test_unlogged_files),
+		cmocka_unit_test(test_refuses_damage),
+		cmocka_unit_test(test_beyond),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,83 @@
+/*
+ * time_mark.c
+ *		Time marks: commit records of PostgreSQL between commits to wide tables alone.
+ *
+ * Invariant: every commit to wide tables alone is followed in WAL by a commit record
+ * with a later time, as soon as the worker gets to it, and at the latest when the
+ * server shuts down.
+ *
+ * Locking: none; the anchor's members are atomic.
+ */
+#include "postgres.h"
+
+#include "fdw/store/time_mark.h"
+
+#include "access/xact.h"
+#include "utils/timestamp.h"
+
+#include "fdw/store/anchor.h"
+#include "fdw/store/error.h"
+
+/* Between marks of sessions.  The worker, which looks each second, usually comes first. */
+#define MARK_MS 2000
+
+bool
+wt_time_mark_is_due(void)
+{
+	WtAnchor *a = wt_anchor();
+	uint64 last = pg_atomic_read_u64(&a->mark_time);
+	TimestampTz now = GetCurrentTimestamp();
+
+	/* also when the clock was set back */
+	if (now >= (TimestampTz) last && now - (TimestampTz) last < MARK_MS * INT64CONST(1000))
+		return false;
+	return pg_atomic_compare_exchange_u64(&a->mark_time, &last, (uint64) now);
+}
+
+/* Commits a transaction that does nothing but take an xid.  Its record need not be flushed. */
+static void
+commit_with_xid(void)
+{
+	int synchronous = synchronous_commit;
+
+	StartTransactionCommand();
+	(void) GetTopTransactionId();
+	synchronous_commit = SYNCHRONOUS_COMMIT_OFF;
+	PG_TRY();
+	{
+		CommitTransactionCommand();
+	}
+	PG_FINALLY();
+	{
+		synchronous_commit = synchronous;
+	}
+	PG_END_TRY();
+}
+
+void
+wt_time_mark_write(wide_db *db)
+{
+	WtAnchor *a = wt_anchor();
+	MemoryContext caller = CurrentMemoryContext;
+	wide_stats s;
+
+	wide_statistics(db, &s);
+	if (s.visible_lsn == pg_atomic_read_u64(&a->marked_lsn))
+		return;
+	PG_TRY();
+	{
+		commit_with_xid();
+		pg_atomic_write_u64(&a->mark_time, (uint64) GetCurrentTimestamp());
+		pg_atomic_write_u64(&a->marked_lsn, s.visible_lsn);
+	}
+	PG_CATCH();
+	{
+		/* no xid can be had, for example; PostgreSQL has said why */
+		MemoryContextSwitchTo(caller);
+		EmitErrorReport();
+		AbortCurrentTransaction();
+		FlushErrorState();
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(caller);
+}
