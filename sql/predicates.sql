@@ -198,10 +198,11 @@ RESET plan_cache_mode;
 
 -- --------------------------------------------------------- entries of maps
 
+-- With markers the entry with the empty key is not tested by the engine, see marker.sql.
 CREATE FOREIGN TABLE mp_w (id int, a text OPTIONS (column 'm:a'), n int OPTIONS (column 'd:n'), m jsonb OPTIONS (family 'm'), t jsonb OPTIONS (family 'm', prefix 't_'))
-    SERVER widetable OPTIONS (key 'id', table_name 'pred_map');
+    SERVER widetable OPTIONS (key 'id', table_name 'pred_map', marker 'off');
 CREATE FOREIGN TABLE mp_raw (id int, x bytea OPTIONS (column 'm:x'), tx bytea OPTIONS (column 'm:t_x'), q bytea OPTIONS (column 'm:\xff'))
-    SERVER widetable OPTIONS (key 'id', table_name 'pred_map');
+    SERVER widetable OPTIONS (key 'id', table_name 'pred_map', marker 'off');
 INSERT INTO mp_w VALUES (1, 'a', 1, '{"x": "de", "y": ""}', '{"x": "de"}'), (2, NULL, 2, '{"x": "en"}', NULL), (3, 'b', NULL, NULL, '{"x": "\\xff"}'),
     (4, NULL, 4, NULL, NULL), (5, NULL, NULL, '{"x": "\\xff"}', NULL), (6, 'c', 6, '{"x": "\\x61", "\\y": "z", "": "de"}', '{"": "de", "y": "1"}');
 INSERT INTO mp_raw VALUES (7, '\xff', '\xff', NULL), (8, '\x61', '\x00', '\x6465'), (9, '\x6100', NULL, '\x01'), (10, '\x5c786666', NULL, NULL);

@@ -25,9 +25,17 @@ INSERT INTO w (id, name, tags) VALUES ('e', '', '{"": ""}') RETURNING name IS NU
 SELECT qualifier, value FROM widetable.cells('w', 'e');
 DELETE FROM w WHERE id = 'e';
 
--- Rows that cannot be stored.
+-- A row of NULLs is a row (marker.sql).
 INSERT INTO w (id) VALUES ('c');
 INSERT INTO w VALUES ('c', NULL, NULL, NULL, '{"x": null}');
+SELECT * FROM w WHERE id = 'c';
+DELETE FROM w WHERE id = 'c';
+ALTER FOREIGN TABLE w OPTIONS (ADD marker 'off');
+INSERT INTO w (id) VALUES ('c');
+INSERT INTO w VALUES ('c', NULL, NULL, NULL, '{"x": null}');
+ALTER FOREIGN TABLE w OPTIONS (DROP marker);
+
+-- Rows that cannot be stored.
 INSERT INTO w (name) VALUES ('nobody');
 INSERT INTO w VALUES ('', 'empty key');
 INSERT INTO w (id, tags) VALUES ('c', '[1, 2]');
@@ -49,9 +57,13 @@ SELECT qualifier, value FROM widetable.cells('w', 'a') WHERE family = 't';
 UPDATE w SET tags = '{"zip": null, "os": "linux", "deep": {"x": [1, 2.50, true]}}' WHERE id = 'a';
 SELECT tags, (tags ->> 'deep')::jsonb -> 'x' AS x FROM w WHERE id = 'a';
 UPDATE w SET tags = NULL WHERE id = 'a' RETURNING *;
--- A row without cells does not exist.
+-- A row without values exists, but not without cells.
 INSERT INTO w (id, n) VALUES ('z', 1);
 UPDATE w SET n = NULL WHERE id = 'z';
+SELECT count(*) FROM w WHERE id = 'z';
+DELETE FROM w WHERE id = 'z';
+INSERT INTO w (id, n) VALUES ('z', 1);
+SELECT widetable.delete_column('w', 'z', 'n');
 SELECT count(*) FROM w WHERE id = 'z';
 
 -- A new key moves the row with all its versions.

@@ -38,6 +38,7 @@
 #include "fdw/store/error.h"
 #include "fdw/store/store.h"
 #include "fdw/table/lookup.h"
+#include "fdw/table/marker.h"
 #include "fdw/table/table.h"
 #include "fdw/table/types.h"
 #include "fdw/xact/batch.h"
@@ -489,6 +490,39 @@ rename_table(WtTable *t, wide_table *wt, bool defining)
 		wt_catalog_option_set_table(t->relid, "table_name", wt->name);
 }
 
+/* Warns if a column of one foreign table shows the marker of another one on the stored table. */
+static void
+warn_marker_shown(const WtTable *marking, const WtTable *showing)
+{
+	const WtColumn *c = wt_marker_shown_by(marking, showing);
+
+	if (c != NULL)
+		ereport(WARNING,
+				(errmsg("column \"%s\" of foreign table \"%s\" shows the marker of foreign table "
+						"\"%s\"",
+						c->name, get_rel_name(showing->relid), get_rel_name(marking->relid)),
+				 errdetail("INSERT of a row of NULLs into \"%s\" sets that cell to an empty value. "
+						   "Both show the same stored table \"%s\".",
+						   get_rel_name(marking->relid), marking->table_name),
+				 errhint("Set option \"marker\" of foreign table \"%s\" to \"off\".",
+						 get_rel_name(marking->relid))));
+}
+
+/* Does so for this foreign table and each other one, in both directions. */
+static void
+check_markers(WtTable *t, wide_table_id id)
+{
+	ListCell *lc;
+
+	foreach(lc, wt_binding_others(id, t->relid))
+	{
+		WtTable *other = wt_table(lfirst_oid(lc));
+
+		warn_marker_shown(t, other);
+		warn_marker_shown(other, t);
+	}
+}
+
 void
 wt_stored_table_define(Oid relid, bool defining)
 {
@@ -522,6 +556,8 @@ wt_stored_table_define(Oid relid, bool defining)
 			rename_table(t, &wt, defining);
 	}
 	wt_alter_check_same_key(t, wt.id);
+	if (defining)
+		check_markers(t, wt.id);
 	sync_families(t, wt.id, before);
 	relation_close(rel, NoLock);
 }

@@ -36,6 +36,7 @@
 #include "fdw/table/bytes_text.h"
 #include "fdw/table/cell_value.h"
 #include "fdw/table/lookup.h"
+#include "fdw/table/marker.h"
 #include "fdw/table/types.h"
 #include "fdw/xact/engine_scan.h"
 
@@ -70,6 +71,14 @@ open_row(WtCall *c, wide_family *fams, int n, int versions, int64 since, int64 u
 
 /* -------------------------------------------------------------------- get */
 
+/* Returns true if the cell is a marker.  family: its family's name. */
+static bool
+is_marker(const WtCall *c, const char *family, const wide_cell *cell)
+{
+	return cell->qualifier.len == 0 && cell->value.len == 0 &&
+		   wt_marker_is(c->t, wt_lookup_family(c->t, family), cell->qualifier, cell->value);
+}
+
 PG_FUNCTION_INFO_V1(wt_sql_get);
 
 Datum
@@ -80,6 +89,7 @@ wt_sql_get(PG_FUNCTION_ARGS)
 	int n, open = -1; /* the family whose object is under construction */
 	WtEngineScan *scan;
 	wide_row row;
+	bool exists = false;
 	JsonbParseState *ps = NULL;
 	JsonbValue *done;
 
@@ -92,6 +102,9 @@ wt_sql_get(PG_FUNCTION_ARGS)
 	scan = open_row(&c, fams, n, 1, PG_INT64_MIN, PG_INT64_MAX);
 	while (wt_engine_scan_next(scan, &row))
 	{
+		if (!exists)
+			pushJsonbValue(&ps, WJB_BEGIN_OBJECT, NULL);
+		exists = true;
 		for (int i = 0; i < row.ncells; i++)
 		{
 			const wide_cell *cell = &row.cells[i];
@@ -100,11 +113,11 @@ wt_sql_get(PG_FUNCTION_ARGS)
 			CHECK_FOR_INTERRUPTS();
 			if (cell->version > 0 && open == cell->family)
 				continue; /* an older version of a column already shown */
+			if (is_marker(&c, fams[cell->family].name, cell))
+				continue;
 			if (open != cell->family)
 			{
-				if (open < 0)
-					pushJsonbValue(&ps, WJB_BEGIN_OBJECT, NULL);
-				else
+				if (open >= 0)
 					wt_map_end(&ps);
 				open = cell->family;
 				wt_result_push_string(&ps, WJB_KEY, fams[open].name);
@@ -122,9 +135,10 @@ wt_sql_get(PG_FUNCTION_ARGS)
 		}
 	}
 	wt_engine_scan_close(scan);
-	if (open < 0)
+	if (!exists)
 		PG_RETURN_NULL();
-	wt_map_end(&ps);
+	if (open >= 0)
+		wt_map_end(&ps);
 	done = wt_map_end(&ps);
 	PG_RETURN_JSONB_P(JsonbValueToJsonb(done));
 }

@@ -32,6 +32,7 @@
 #include "fdw/store/settings.h"
 #include "fdw/table/encoding.h"
 #include "fdw/table/lookup.h"
+#include "fdw/table/marker.h"
 #include "fdw/table/type_kind.h"
 #include "fdw/table/types.h"
 
@@ -143,6 +144,9 @@ match_entry(Match *m, Node *map, Node *key)
 		return NULL;
 	entry = wt_cell_clause_map_entry(c, VARDATA_ANY(name), len);
 	if (!wt_lookup_map_shows(m->t, c, (wide_bytes) {entry->qual, entry->qual_len}))
+		return NULL;
+	/* with an empty value it is a marker, which a map does not show */
+	if (wt_marker_place(m->t, c->family, (wide_bytes) {entry->qual, entry->qual_len}))
 		return NULL;
 	for (int a = 0; a < m->t->natts; a++)
 	{

@@ -38,6 +38,7 @@
 #include "fdw/table/cell_value.h"
 #include "fdw/table/decode.h"
 #include "fdw/table/lookup.h"
+#include "fdw/table/marker.h"
 #include "fdw/table/rowkey.h"
 #include "fdw/table/type_kind.h"
 #include "fdw/table/types.h"
@@ -406,6 +407,8 @@ json_string(JsonbValue *v, const uint8 *data, size_t len, bool copy, char *(*sho
 static void
 add_to_maps(WtRowReader *r, WtReadFamily *rf, const wide_cell *cell, bool copy)
 {
+	if (wt_marker_is(r->t, rf->family, cell->qualifier, cell->value))
+		return;
 	for (int i = 0; i < rf->nmaps; i++)
 	{
 		int a = rf->maps[i];

@@ -24,6 +24,7 @@
 #include "fdw/table/bytes_text.h"
 #include "fdw/table/encoding.h"
 #include "fdw/table/lookup.h"
+#include "fdw/table/marker.h"
 #include "fdw/table/option.h"
 #include "fdw/table/table_option.h"
 #include "fdw/table/type_kind.h"
@@ -486,5 +487,6 @@ wt_definition_parse(const WtDefinition *def)
 		if (t->columns[i].role == WT_TIMESTAMP_OF)
 			resolve_timestamp(t, &t->columns[i], specs[i].value[WT_OPTION_TIMESTAMP_OF]);
 	check_places(t);
+	wt_marker_resolve(t);
 	return t;
 }

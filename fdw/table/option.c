@@ -20,9 +20,9 @@
 
 /* The last ones are also options of servers, defaults for their tables. */
 static const char *const table_options[] = {
-	"table_name",	 "key",		   "families",	"layout",	   "salt_buckets", "existence",
-	"insert_mode",	 "on_bad_key", "updatable", "truncatable", "batch_size",   "fdw_startup_cost",
-	"fdw_tuple_cost"};
+	"table_name",  "key",		  "families",		  "layout",		   "salt_buckets",
+	"existence",   "insert_mode", "marker",			  "on_bad_key",	   "updatable",
+	"truncatable", "batch_size",  "fdw_startup_cost", "fdw_tuple_cost"};
 #define SERVER_OPTIONS 5
 
 const char *const wt_option_column_names[] = {"column",		  "family",	  "prefix",

@@ -122,6 +122,8 @@ wt_table_option_take(WtTable *t, DefElem *def, List **key, List **families)
 		t->existence_projected = choice(def, "projected", "any");
 	else if (strcmp(name, "insert_mode") == 0)
 		t->insert_error = choice(def, "error", "upsert");
+	else if (strcmp(name, "marker") == 0)
+		t->marker_off = choice(def, "off", "auto");
 	else if (strcmp(name, "on_bad_key") == 0)
 		t->bad_key_skip = choice(def, "skip", "error");
 	else if (strcmp(name, "updatable") == 0)

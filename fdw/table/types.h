@@ -130,6 +130,11 @@ typedef struct WtTable
 	int ndropped;
 	char **dropped; /* names of dropped families */
 
+	/* rows without other cells (marker.h) */
+	bool marker_off;  /* option marker is off */
+	bool marker;	  /* they get a marker */
+	int marker_taken; /* index of the column that shows the marker's place; -1: none */
+
 	/* other options */
 	bool existence_projected;
 	bool insert_error;

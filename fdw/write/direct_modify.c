@@ -58,6 +58,7 @@
 #include "fdw/table/write_error.h"
 #include "fdw/write/modify_state.h"
 #include "fdw/xact/batch.h"
+#include "fdw/xact/engine_scan.h"
 
 /*
  * Members of the list that is the last member of the plan's fdw_private.  The
@@ -68,9 +69,12 @@ enum DirectInfo
 {
 	DirectRechecks, /* Integer: number of clauses to be tested again */
 	DirectSet,		/* integer list: attribute numbers of the columns that are set */
-	DirectBare,		/* integer list: those of them whose old value is not read */
+	DirectBare,		/* integer list: columns of which only the timestamp is read */
 	DirectCounts	/* Integer: 1 if rows count for the command tag */
 };
+
+/* The most columns that are read only to know whether a row keeps a cell. */
+#define MAX_WITNESSES 4
 
 /* SET column = expr, and the value for the row being written. */
 typedef struct Assignment
@@ -94,10 +98,13 @@ typedef struct WtDirectModify
 	ExprState *recheck; /* clauses that the scan answers, for a row that was read again */
 	int nset;			/* 0 for DELETE */
 	Assignment *set;
+	bool *is_set; /* by column */
 
 	WtEngineTable e; /* the engine's table, from the first row on; before, e.table is 0 */
 
-	StringInfoData value; /* scratch */
+	WtEngineScan *exists; /* looks for other cells of a row; NULL: not yet */
+
+	StringInfoData value, range; /* scratch */
 } WtDirectModify;
 
 /* -------------------------------------------------------------- planning */
@@ -216,6 +223,29 @@ collect_set(PlannerInfo *root, WtTable *t, Index rel, List **columns, List **exp
 }
 
 /*
+ * An UPDATE that sets nothing but NULL must know whether the row keeps a cell (marker.h).  Returns
+ * columns whose cells prove that, if they are there: some of the families that the scan reads
+ * anyway, which costs less than to look the row up a second time.
+ */
+static List *
+witnesses(WtTable *t, List *columns, List *set)
+{
+	List *out = NIL;
+	ListCell *lc;
+
+	foreach(lc, set)
+		if (!IsA(lfirst(lc), Const) || !((Const *) lfirst(lc))->constisnull)
+			return NIL;
+	foreach(lc, columns)
+		for (int a = 0; t->marker && a < t->natts && list_length(out) < MAX_WITNESSES; a++)
+			if (t->columns[a].role == WT_CELL &&
+				t->columns[a].family == t->columns[lfirst_int(lc) - 1].family &&
+				!list_member_int(columns, a + 1))
+				out = list_append_unique_int(out, a + 1);
+	return out;
+}
+
+/*
  * Of the clauses that the scan answers, those that read columns beside the key:
  * they may no longer hold for a row that is read again.
  */
@@ -263,7 +293,7 @@ wt_direct_modify_plan(PlannerInfo *root, ModifyTable *plan, Index rel, int index
 	bool projected;
 	ForeignScan *scan = target_scan(plan, rel, index, &projected);
 	List *returning = plan->returningLists == NIL ? NIL : list_nth(plan->returningLists, index);
-	List *columns = NIL, *set = NIL, *rechecks, *bare = NIL, *flags;
+	List *columns = NIL, *set = NIL, *rechecks, *unread, *bare = NIL, *flags;
 	Bitmapset *needed, *returned, *wanted;
 	ListCell *lc;
 
@@ -287,7 +317,8 @@ wt_direct_modify_plan(PlannerInfo *root, ModifyTable *plan, Index rel, int index
 	foreach(lc, columns)
 		returned = bms_del_member(returned, lfirst_int(lc));
 	wanted = needed = bms_join(needed, returned);
-	foreach(lc, columns)
+	unread = list_concat_copy(columns, witnesses(t, columns, set));
+	foreach(lc, unread)
 	{
 		if (!bms_is_member(lfirst_int(lc), needed))
 			bare = lappend_int(bare, lfirst_int(lc));
@@ -340,6 +371,7 @@ wt_direct_modify_begin(ForeignScanState *node, int eflags)
 	d->recheck = ExecInitQual(list_truncate(list_copy(exprs), nrechecks), &node->ss.ps);
 
 	d->set = palloc0(sizeof(Assignment) * Max(1, list_length(list_nth(info, DirectSet))));
+	d->is_set = palloc0(sizeof(bool) * st->t->natts);
 	st->floors = palloc(sizeof(int64) * st->t->natts);
 	st->bare = palloc0(sizeof(bool) * st->t->natts);
 	foreach(lc, (List *) list_nth(info, DirectSet))
@@ -347,11 +379,13 @@ wt_direct_modify_begin(ForeignScanState *node, int eflags)
 		Assignment *a = &d->set[d->nset];
 
 		a->column = lfirst_int(lc) - 1;
+		d->is_set[a->column] = true;
 		a->expr = ExecInitExpr(list_nth(exprs, nrechecks + d->nset++), &node->ss.ps);
 	}
 	foreach(lc, (List *) list_nth(info, DirectBare))
 		st->bare[lfirst_int(lc) - 1] = true;
 	initStringInfo(&d->value);
+	initStringInfo(&d->range);
 	node->fdw_state = d;
 }
 
@@ -397,13 +431,24 @@ next_target(WtDirectModify *d, ForeignScanState *node, TupleTableSlot *slot)
 	return false;
 }
 
-/* Writes the cells that the statement sets. */
+/* Returns true if the scan has read a cell of the row that the statement does not set. */
+static bool
+has_witness(const WtDirectModify *d)
+{
+	for (int i = 0; i < d->st->t->natts; i++)
+		if (d->st->floors[i] != PG_INT64_MIN && !d->is_set[i])
+			return true;
+	return false;
+}
+
+/* Writes the cells that the statement sets, and a marker if it has removed the row's last ones. */
 static void
 update_row(WtDirectModify *d, ForeignScanState *node, TupleTableSlot *slot)
 {
 	WtScanState *st = d->st;
 	wide_bytes key = wt_bytes_of(&st->open.reader->key);
 	wide_batch *b = wt_batch(true);
+	bool puts = false;
 
 	for (int i = 0; i < d->nset; i++)
 	{
@@ -424,10 +469,13 @@ update_row(WtDirectModify *d, ForeignScanState *node, TupleTableSlot *slot)
 			wt_encode(c, a->value, &d->value);
 			status = wide_batch_put(b, d->e.families[c->family], key, qual, WIDE_TS_AUTO,
 									st->floors[a->column], 0, wt_bytes_of(&d->value));
+			puts = true;
 		}
 		if (unlikely(status != WIDE_OK))
 			wt_write_error_check(status, st->t, key);
 	}
+	if (!puts && st->t->marker && !has_witness(d))
+		wt_modify_state_mark_empty(st->t, &d->e, &d->exists, key, &d->range);
 	if (d->rinfo->ri_projectReturning != NULL)
 		for (int i = 0; i < d->nset; i++)
 		{
@@ -495,8 +543,10 @@ wt_direct_modify_end(ForeignScanState *node)
 {
 	WtDirectModify *d = node->fdw_state;
 
-	if (d != NULL)
-		wt_scan_end(d->st);
+	if (d == NULL)
+		return;
+	wt_engine_scan_close(d->exists);
+	wt_scan_end(d->st);
 }
 
 void

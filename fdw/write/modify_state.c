@@ -299,6 +299,22 @@ wt_modify_state_delete_row(WtTable *t, const WtEngineTable *e, wide_bytes key)
 }
 
 void
+wt_modify_state_put_marker(WtTable *t, const WtEngineTable *e, wide_bytes key)
+{
+	const wide_bytes none = {(const uint8 *) "", 0};
+
+	wt_modify_state_put(t, e->families[0], key, none, WIDE_TS_AUTO, PG_INT64_MIN, 0, none);
+}
+
+void
+wt_modify_state_mark_empty(WtTable *t, WtEngineTable *e, WtEngineScan **exists, wide_bytes key,
+						   StringInfo buf)
+{
+	if (!wt_cell_read_row_exists_again(exists, e, key, buf))
+		wt_modify_state_put_marker(t, e, key);
+}
+
+void
 wt_modify_state_check_not_null(Relation rel, const WtColumn *c)
 {
 	if (c->not_null)
@@ -311,6 +327,21 @@ wt_modify_state_check_not_null(Relation rel, const WtColumn *c)
 				 errtablecol(rel, c->attno)));
 }
 
+/* The hint for a row that would have no cells. */
+static void
+hint_no_cells(const WtTable *t)
+{
+	if (t->cells_layout)
+		errhint("A version has a value.");
+	else if (t->marker_taken >= 0)
+		errhint("Give at least one column beside the key a value. Option \"marker\" is off because "
+				"column \"%s\" shows the cell that would mark the row.",
+				t->columns[t->marker_taken].name);
+	else
+		errhint("Give at least one column beside the key a value, or set option \"marker\" of the "
+				"table to \"auto\".");
+}
+
 void
 wt_modify_state_raise_no_cells(WtModify *m, wide_bytes key)
 {
@@ -318,8 +349,7 @@ wt_modify_state_raise_no_cells(WtModify *m, wide_bytes key)
 			(errcode(ERRCODE_NOT_NULL_VIOLATION),
 			 errmsg("row of table \"%s\" would have no cells", RelationGetRelationName(m->rel)),
 			 errdetail("Key %s.", wt_key_text(m->t, key)),
-			 errhint("A row exists by its cells: give at least one column beside the key a "
-					 "value.")));
+			 hint_no_cells(m->t)));
 }
 
 int64

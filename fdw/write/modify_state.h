@@ -137,6 +137,15 @@ extern void wt_modify_state_delete(WtTable *t, wide_delete kind, wide_family_id 
 								   wide_bytes key, wide_bytes qual, int64 ts);
 /* Adds deletes of the whole row, one in each family of the engine's table. */
 extern void wt_modify_state_delete_row(WtTable *t, const WtEngineTable *e, wide_bytes key);
+/* Puts the marker of the row (marker.h).  Requires: the table has markers. */
+extern void wt_modify_state_put_marker(WtTable *t, const WtEngineTable *e, wide_bytes key);
+/*
+ * After the deletes of an UPDATE: puts the marker if the row has no cell left, in any family.
+ * *exists and buf as in wt_cell_read_row_exists_again.  Requires: the table has markers, and the
+ * row is locked, so that no other transaction deletes its other cells.
+ */
+extern void wt_modify_state_mark_empty(WtTable *t, WtEngineTable *e, WtEngineScan **exists,
+									   wide_bytes key, StringInfo buf);
 /*
  * Returns the timestamp that the row has in column ts_col, in microseconds
  * since 1970; WIDE_TS_AUTO if it is NULL or ts_col is -1.
@@ -151,7 +160,8 @@ extern int64 wt_modify_state_stated_ts(WtModify *m, TupleTableSlot *slot, int ts
  * this wrapper's planner rely on it.
  */
 extern void wt_modify_state_check_not_null(Relation rel, const WtColumn *c);
-/* Raises 23502: an INSERT would write no cells, so there would be no row. */
+/* Raises 23502: an INSERT would write no cells, so there would be no row.  The hint says why there
+ * is no marker. */
 extern void wt_modify_state_raise_no_cells(WtModify *m, wide_bytes key);
 
 #endif /* WT_MODIFY_STATE_H */

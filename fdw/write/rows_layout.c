@@ -8,14 +8,16 @@
  *	INSERT	one put for each column that is not NULL and for each entry of a map.
  *			A blind write: nothing is read, and the cells lie over those of an
  *			existing row.  With insert_mode 'error' and with ON CONFLICT DO
- *			NOTHING the row is locked and looked up first.
+ *			NOTHING the row is locked and looked up first.  A row without cells
+ *			gets a marker (marker.h).
  *	UPDATE	puts and deletes for the columns that the statement, a trigger or a
  *			generated column sets.  Other cells are not written, so concurrent
  *			updates of them survive.  The target's scan has locked the row and
  *			delivered its newest state.  A put gets a timestamp above the version
  *			that it replaces, even if that one lies in the future.  SET c = NULL
- *			deletes the column with all its versions.  A new key moves the row
- *			with all its visible versions.
+ *			deletes the column with all its versions; if these were the row's last
+ *			cells, it gets a marker.  A new key moves the row with all its visible
+ *			versions.
  *	DELETE	one delete in each family of the stored table, including families
  *			that this foreign table does not show.
  */
@@ -37,6 +39,7 @@
 #include "fdw/table/encode.h"
 #include "fdw/table/key_text.h"
 #include "fdw/table/lookup.h"
+#include "fdw/table/marker.h"
 #include "fdw/table/rowkey.h"
 #include "fdw/table/types.h"
 #include "fdw/write/modify_state.h"
@@ -130,6 +133,20 @@ map_value(WtColumn *c, Datum d)
 	return jb;
 }
 
+/* Raises 22023 if a map's entry would be a marker, which the map does not show. */
+static void
+check_entry(WtModify *m, const WtColumn *c, wide_bytes qualifier, wide_bytes value)
+{
+	if (wt_marker_is(m->t, c->family, qualifier, value))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("map column \"%s\" must not have an empty value under the empty key",
+						c->name),
+				 errdetail("That cell marks rows of table \"%s\" that have no other.",
+						   RelationGetRelationName(m->rel)),
+				 errhint("Set option \"marker\" of the table to \"off\".")));
+}
+
 /* Puts the entries of a map, except JSON nulls; returns the number of puts. */
 static int
 insert_map(WtModify *m, WtColumn *c, TupleTableSlot *slot, Datum d, wide_bytes key)
@@ -151,6 +168,7 @@ insert_map(WtModify *m, WtColumn *c, TupleTableSlot *slot, Datum d, wide_bytes k
 		if (!wt_map_json_text(&w.value, &text))
 			continue;
 		wt_bytes_text_unshow(text.data, text.len, &m->value);
+		check_entry(m, c, q, wt_bytes_of(&m->value));
 		wt_modify_state_put(m->t, family, key, q,
 							wt_modify_state_stated_ts(m, slot, find_ts_of(m, c->family, q)),
 							PG_INT64_MIN, 0, wt_bytes_of(&m->value));
@@ -200,6 +218,20 @@ insert_cells(WtModify *m, TupleTableSlot *slot, wide_bytes key)
 	return n;
 }
 
+/*
+ * The row of an INSERT has no cells: it gets a marker.  The put is blind as others are, unless the
+ * marker's place may have an entry of a map, which a marker would replace: then a row that exists
+ * gets none.
+ */
+static void
+insert_marker(WtModify *m, wide_bytes key)
+{
+	if (!m->t->marker)
+		wt_modify_state_raise_no_cells(m, key);
+	if (!wt_marker_in_map(m->t) || !lock_and_find(m, key))
+		wt_modify_state_put_marker(m->t, &m->e, key);
+}
+
 bool
 wt_rows_layout_insert(WtModify *m, TupleTableSlot *slot)
 {
@@ -215,7 +247,7 @@ wt_rows_layout_insert(WtModify *m, TupleTableSlot *slot)
 		return false;
 	}
 	if (insert_cells(m, slot, key) == 0)
-		wt_modify_state_raise_no_cells(m, key);
+		insert_marker(m, key);
 	return true;
 }
 
@@ -293,6 +325,7 @@ map_change(void *arg, const JsonbValue *key, StringInfo text, bool same)
 	}
 	resetStringInfo(&m->value);
 	wt_bytes_text_unshow(text->data, text->len, &m->value);
+	check_entry(m, u->c, q, wt_bytes_of(&m->value));
 	add_put(m, u->c->family, q, wt_cell_read_copy_bytes(m->row_cxt, wt_bytes_of(&m->value)),
 			u->slot, set_ts_of(u, q));
 }
@@ -427,6 +460,29 @@ apply_writes(WtModify *m, wide_bytes key)
 	}
 }
 
+/*
+ * After apply_writes: puts the marker if the UPDATE has removed the row's last cells.  slot: the
+ * new row.  The store is asked only if the statement has put nothing and the row shows no cell that
+ * stays.
+ */
+static void
+mark_empty(WtModify *m, wide_bytes key, TupleTableSlot *slot, const bool *set)
+{
+	if (!m->t->marker || m->rows.nwrites == 0)
+		return;
+	for (int i = 0; i < m->rows.nwrites; i++)
+		if (!m->rows.writes[i].remove)
+			return;
+	for (int i = 0; i < m->t->natts; i++)
+	{
+		WtRole role = m->t->columns[i].role;
+
+		if ((role == WT_CELL || role == WT_MAP) && !slot->tts_isnull[i] && !set[i])
+			return;
+	}
+	wt_modify_state_mark_empty(m->t, &m->e, &m->rows.exists, key, &m->range);
+}
+
 /* Copies all visible versions of a row, in all families, to another key. */
 static void
 copy_row(WtModify *m, wide_bytes from, wide_bytes to)
@@ -510,6 +566,7 @@ wt_rows_layout_update(WtModify *m, TupleTableSlot *slot, TupleTableSlot *planSlo
 	}
 	collect_writes(m, slot, before, set);
 	apply_writes(m, target);
+	mark_empty(m, target, slot, set);
 	return true;
 }
 

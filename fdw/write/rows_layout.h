@@ -17,14 +17,15 @@
  */
 
 /*
- * Puts the cells of all columns that are not NULL; 23502 if there are none.
+ * Puts the cells of all columns that are not NULL, or a marker; 23502 if there are no such columns
+ * and the table has no markers.
  * With insert_mode 'error': 23505 if the row exists.
  */
 extern bool wt_rows_layout_insert(WtModify *m, TupleTableSlot *slot);
 /*
- * Writes the cells that the statement changes.  before: the old row, needed
- * for maps, or NULL; set, by column: the statement sets it.  A new key moves
- * the row; 23505 if that key exists.
+ * Writes the cells that the statement changes, and a marker if none is left. before: the old row,
+ * needed for maps, or NULL; set, by column: the statement sets it.  A new key moves the row; 23505
+ * if that key exists.
  */
 extern bool wt_rows_layout_update(WtModify *m, TupleTableSlot *slot, TupleTableSlot *planSlot,
 								  TupleTableSlot *before, const bool *set);
