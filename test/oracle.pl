@@ -6,7 +6,7 @@
 # twice: in schema w as a foreign table of widetable, in schema h as an ordinary table.  Then random
 # statements (joins, aggregates, subqueries, prepared statements with custom and generic plans,
 # changes that are rolled back) run in both schemas under random planner settings; only search_path
-# differs.
+# differs.  Half of the tables may have rows of NULLs, and some have no column beside the key.
 #
 # A difference is printed with its statement and settings.  An error in one of the two schemas only
 # is a difference too, except for errors that depend on the order of evaluation (division by zero,
@@ -115,30 +115,44 @@ sub make_table
 		push @heap, "k$i $ddl$collate NOT NULL";
 		push @key, "k$i" . (chance(0.3) ? ' desc' : '');
 	}
-	for my $i (1 .. 2 + int rand 4)
+	# rows of NULLs, unless there is a NOT NULL column; tables of keys alone
+	my $not_null = chance(0.5);
+	my $alone = !$not_null && chance(0.2);
+	$t{nulls} = $not_null ? 0.25 : any(0.25, 0.6, 0.9);
+	# a map needs its own family
+	my $map = !$alone && chance(0.3);
+	if ($map && chance(0.3)) { unshift @families, 'm'; }
+	elsif ($map) { push @families, 'm'; }
+	for my $i (1 .. ($alone ? 0 : 2 + int rand 4))
 	{
 		my $type = any(@value_types);
 		my $enc = '';
 		$enc = ", encoding 'ordered'" if chance(0.2) && $type !~ /^(text|bpchar|interval|mood|_int4|jsonb)$/;
 		$enc = ", encoding 'decimal'" if chance(0.1) && $type =~ /^int[248]/;
-		my $family = any(@families);
+		my $family = any(grep { $_ ne 'm' } @families);
+		# the place of the marker is in the first family
+		my @qualifiers = ("v$i", "q$i", "\\x0$i", $i == 1 && $family ne $families[0] ? '' : ());
 		push @{ $t{columns} }, { name => "v$i", type => $type };
-		push @wide, "v$i " . declared($type) . " OPTIONS (column '$family:" . any("v$i", "q$i", "\\x0$i") . "'$enc)";
+		push @wide, "v$i " . declared($type) . " OPTIONS (column '$family:" . any(@qualifiers) . "'$enc)";
 		push @heap, "v$i " . declared($type);
 	}
-	if (chance(0.3))
+	if ($map)
 	{
-		# a map needs its own family
-		push @families, 'm';
 		push @{ $t{columns} }, { name => 'm', type => 'map' };
 		push @wide, "m jsonb OPTIONS (family 'm')";
 		push @heap, 'm jsonb';
 	}
-	# a NOT NULL column, so that no row disappears because all its cells are NULL
-	push @{ $t{columns} }, { name => 'n', type => 'int4', not_null => 1 };
-	push @wide, "n int4 OPTIONS (column '" . any(grep { $_ ne 'm' } @families) . ":n') NOT NULL";
-	push @heap, 'n int4 NOT NULL';
-	my $opts = "key '" . join(', ', @key) . "', families '{" . join(', ', map { '"' . $_ . '": ' . any('{}', '{"versions": 3}', '{"bloom": "rowcol"}', '{"block_size": 1024}') } @families) . "}'";
+	if (!$alone)
+	{
+		my $null = $not_null ? ' NOT NULL' : '';
+		push @{ $t{columns} }, { name => 'n', type => 'int4', not_null => $not_null };
+		push @wide, "n int4 OPTIONS (column '" . any(grep { $_ ne 'm' } @families) . ":n')$null";
+		push @heap, "n int4$null";
+	}
+	my $opts = "key '" . join(', ', @key) . "'";
+	$opts .= ", marker 'off'" if $not_null && chance(0.1);
+	# the columns of keys alone may name no family
+	$opts .= ", families '{" . join(', ', map { '"' . $_ . '": ' . any('{}', '{"versions": 3}', '{"bloom": "rowcol"}', '{"block_size": 1024}') } @families) . "}'" unless $alone && chance(0.5);
 	$opts .= ", salt_buckets '" . any(2, 4, 7) . "'" if chance(0.15);
 	my $wide = sub { "CREATE FOREIGN TABLE w.$_[0] (" . join(', ', @wide) . ") SERVER widetable OPTIONS ($opts);\n" };
 	my $attach = sub { "ALTER TABLE w.$name ATTACH PARTITION w.$_[0] FOR VALUES WITH (MODULUS 3, REMAINDER $_[1]);\n" };
@@ -177,7 +191,7 @@ sub fill_table
 		my @rows;
 		for (1 .. ($n > 50 ? 50 : $n))
 		{
-			push @rows, '(' . join(', ', map { !$_->{key} && !$_->{not_null} && chance(0.25) ? 'NULL' : key_value($_, $t) } @c) . ')';
+			push @rows, '(' . join(', ', map { !$_->{key} && !$_->{not_null} && chance($t->{nulls}) ? 'NULL' : key_value($_, $t) } @c) . ')';
 		}
 		$n -= 50;
 		$sql .= "INSERT INTO h.$t->{name} VALUES " . join(",\n", @rows) . " ON CONFLICT DO NOTHING;\n";
@@ -187,10 +201,10 @@ sub fill_table
 	for (1 .. int rand 3)
 	{
 		my $where;
-		# a pattern that ends with the escape character is an error
-		do { $where = predicate([ [ $t, 'x' ] ], 1); } while ($where =~ /LIKE E'[^']*\\\\'/);
+		# errors: a pattern that ends with the escape character, = ANY of an array column
+		do { $where = predicate([ [ $t, 'x' ] ], 1); } while ($where =~ /LIKE E'[^']*\\\\'|\]::int4\[\]\[\]/);
 		my ($v) = some(1, grep { !$_->{key} } @c);
-		my $change = chance(0.3) ? "DELETE FROM SCHEMA.$t->{name} x WHERE $where" : "UPDATE SCHEMA.$t->{name} x SET $v->{name} = " . $values{ $v->{type} }->() . " WHERE $where";
+		my $change = !$v || chance(0.3) ? "DELETE FROM SCHEMA.$t->{name} x WHERE $where" : "UPDATE SCHEMA.$t->{name} x SET $v->{name} = " . (!$v->{not_null} && chance(0.4) ? 'NULL' : $values{ $v->{type} }->()) . " WHERE $where";
 		$sql .= join "", map { my $s = "SET search_path = SCHEMA;\n$change;\n"; $s =~ s{SCHEMA}{$_}g; $s } qw(h w);
 		$sql .= "SELECT widetable.flush();\n" if chance(0.3);
 	}
@@ -519,7 +533,7 @@ sub assigned
 {
 	my ($scope, $c) = @_;
 	my $r = rand;
-	my $null = $c->{not_null} || chance(0.8) ? constant($c->{type}) : 'NULL';
+	my $null = $c->{not_null} || chance(0.6) ? constant($c->{type}) : 'NULL';
 	my $o = column($scope, $c->{type}, sub { $_[0]{type} eq $c->{type} && ($c->{not_null} ? $_[0]{not_null} || $_[0]{key} : 1) });
 	return $null if $r < 0.45;
 	return $o ? $o->[0] : $null if $r < 0.65;
@@ -542,7 +556,13 @@ sub change_statement
 	my $returning = chance(0.4) ? ' RETURNING ' . join(', ', map { returned($t, @c) } 1 .. 1 + int rand 3) : '';
 	my $r = rand;
 	my $change;
-	if ($r < 0.3) { $change = "DELETE FROM $t->{name} x$where$returning"; }
+	# rows that exist stay as they are; the ordinary partition of a wide table has no primary key
+	if (!$t->{partitions} && chance(0.15))
+	{
+		my @rows = map { '(' . join(', ', map { !$_->{key} && !$_->{not_null} && chance($t->{nulls}) ? 'NULL' : key_value($_, $t) } @c) . ')' } 1 .. 1 + int rand 6;
+		$change = "INSERT INTO $t->{name} AS x VALUES " . join(', ', @rows) . " ON CONFLICT DO NOTHING$returning";
+	}
+	elsif ($r < 0.3 || !@v) { $change = "DELETE FROM $t->{name} x$where$returning"; }
 	elsif ($r < 0.7)
 	{
 		my @set = some(1 + int rand 2, @v);
@@ -576,7 +596,7 @@ sub change_statement
 		return change_statement() unless $b;
 		$change = "DELETE FROM $t->{name} x USING $o->{name} y WHERE $a->[0] = $b->[0] AND " . comparison([ @$scope, [ $o, 'y' ] ]) . $returning;
 	}
-	if (chance(0.2))
+	if (@v && chance(0.2))
 	{
 		# savepoints that are released or rolled back to, and a second change
 		my $set = any(@v);
