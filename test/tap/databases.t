@@ -14,6 +14,21 @@ ALTERED='SELECT "Key", b, d, (SELECT count(*) FROM old_cells WHERE family = $$d$
 is "$(q "$ALTERED")" "x|1|one|2
 y|2|two|2" "ALTER ... RENAME and ADD families keep the rows"
 
+# rows of NULLs, a table of keys alone, options
+q "CREATE FOREIGN TABLE sparse (id int, a text, b text) SERVER widetable OPTIONS (key 'id')" \
+	"CREATE FOREIGN TABLE keys (a int, b int) SERVER widetable OPTIONS (key 'a, b')" \
+	"CREATE FOREIGN TABLE off (id int, a text) SERVER widetable OPTIONS (marker 'off')" \
+	"INSERT INTO sparse VALUES (1, NULL, NULL), (2, 'x', NULL), (3, NULL, NULL)" "UPDATE sparse SET a = NULL" \
+	"INSERT INTO keys VALUES (1, 2), (2, 1)" "INSERT INTO off VALUES (1, 'x')" >/dev/null
+SPARSE="SELECT * FROM sparse ORDER BY 1; SELECT * FROM keys ORDER BY 1; SELECT * FROM off; SELECT family, qualifier, value FROM widetable.cells('sparse', 2)"
+is "$(q "$SPARSE")" "1||
+2||
+3||
+1|2
+2|1
+1|x
+d||\\x" "rows of NULLs are rows"
+
 "$BIN/pg_dump" --include-foreign-data=widetable >"$T/dump.sql" 2>"$T/dump.err"
 ok $? "pg_dump with data succeeds"
 q 'CREATE DATABASE copy' >/dev/null
@@ -23,6 +38,7 @@ ok $r "restore into another database succeeds"
 [ $r = 0 ] || sed 's/^/# /' "$T/restore.err"
 is "$(in_db copy "$SUM")" "$want" "the restored table has the same rows"
 is "$(in_db copy "$ALTERED")" "$(q "$ALTERED")" "the restored altered table has the same rows"
+is "$(in_db copy "$SPARSE")" "$(q "$SPARSE")" "the restored database has the rows of NULLs and the table of keys alone"
 q "DELETE FROM t WHERE k = 'k1'" >/dev/null
 is "$(in_db copy "$SUM")" "$want" "a change of the original does not change the restored table"
 "$BIN/pg_dump" -s >"$T/a.sql" 2>/dev/null
