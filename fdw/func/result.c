@@ -6,11 +6,16 @@
 
 #include "fdw/func/result.h"
 
+#include "access/htup_details.h"
+#include "access/transam.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "lib/ilist.h"
+#include "miscadmin.h"
 #include "nodes/execnodes.h"
 #include "nodes/makefuncs.h"
+#include "parser/parse_coerce.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/jsonb.h"
@@ -18,9 +23,12 @@
 #include "utils/numeric.h"
 #include "utils/palloc.h"
 #include "utils/tuplestore.h"
+#include "utils/typcache.h"
 
+#include "fdw/row/map.h"
 #include "fdw/store/compat.h"
 #include "fdw/table/type_kind.h"
+#include "fdw/table/type_shape.h"
 
 Datum
 wt_result_bytea(const void *data, size_t len)
@@ -43,28 +51,32 @@ wt_result_push_string(JsonbParseState **ps, JsonbIteratorToken tok, const char *
 	pushJsonbValue(ps, tok, &v);
 }
 
-void
-wt_result_push_value(JsonbParseState **ps, Oid type, Datum value)
+/*
+ * Returns true if to_jsonb would convert a scalar by a cast to json that a user has made.  Its
+ * function would run with the rights of whoever reads.  The cast of an extension, as hstore has
+ * one, is a C function.
+ */
+static bool
+has_cast_of_user(Oid type)
+{
+	Oid function = InvalidOid;
+
+	return type >= FirstNormalObjectId &&
+		   find_coercion_pathway(JSONOID, type, COERCION_EXPLICIT, &function) ==
+			   COERCION_PATH_FUNC &&
+		   !wt_type_shape_is_native(function);
+}
+
+static void
+push_by_to_jsonb(JsonbParseState **ps, JsonbIteratorToken tok, Oid type, Datum value)
 {
 	int16 len;
 	bool byval;
 	FmgrInfo fn;
 	Jsonb *jb;
-	JsonbValue v = {.type = jbvNumeric};
+	JsonbValue v;
 	Node *arg;
 
-	/* the result of to_jsonb for frequent types, faster */
-	if (wt_is_text(type))
-	{
-		wt_result_push_string(ps, WJB_VALUE, TextDatumGetCString(value));
-		return;
-	}
-	if (wt_is_integer(type))
-	{
-		v.val.numeric = int64_to_numeric(wt_integer_value(type, value));
-		pushJsonbValue(ps, WJB_VALUE, &v);
-		return;
-	}
 	/* to_jsonb finds the type of its argument in the calling expression */
 	get_typlenbyval(type, &len, &byval);
 	arg = (Node *) makeConst(type, -1, InvalidOid, len, value, false, byval);
@@ -79,7 +91,125 @@ wt_result_push_value(JsonbParseState **ps, Oid type, Datum value)
 		v.val.binary.data = &jb->root;
 		v.val.binary.len = VARSIZE(jb) - VARHDRSZ;
 	}
-	pushJsonbValue(ps, WJB_VALUE, &v);
+	pushJsonbValue(ps, tok, &v);
+}
+
+static void push_value(JsonbParseState **ps, JsonbIteratorToken tok, Oid type, Datum value);
+
+static void
+push_or_null(JsonbParseState **ps, JsonbIteratorToken tok, Oid type, Datum value, bool isnull)
+{
+	if (isnull)
+		pushJsonbValue(ps, tok, &(JsonbValue) {.type = jbvNull});
+	else
+		push_value(ps, tok, type, value);
+}
+
+/* Pushes one dimension of an array; advances *i over its elements. */
+static void
+push_dimension(JsonbParseState **ps, const ArrayType *a, int dimension, Oid type,
+			   const Datum *elements, const bool *nulls, int *i)
+{
+	pushJsonbValue(ps, WJB_BEGIN_ARRAY, NULL);
+	for (int n = 0; n < ARR_DIMS(a)[dimension]; n++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (dimension + 1 < ARR_NDIM(a))
+			push_dimension(ps, a, dimension + 1, type, elements, nulls, i);
+		else
+		{
+			push_or_null(ps, WJB_ELEM, type, elements[*i], nulls[*i]);
+			++*i;
+		}
+	}
+	pushJsonbValue(ps, WJB_END_ARRAY, NULL);
+}
+
+static void
+push_array(JsonbParseState **ps, const WtShape *s, Datum value)
+{
+	ArrayType *a = DatumGetArrayTypeP(value);
+	Datum *elements;
+	bool *nulls;
+	int n, i = 0;
+
+	deconstruct_array(a, s->part, s->len, s->byval, s->align, &elements, &nulls, &n);
+	if (n > 0)
+		push_dimension(ps, a, 0, s->part, elements, nulls, &i);
+	else
+	{
+		pushJsonbValue(ps, WJB_BEGIN_ARRAY, NULL);
+		pushJsonbValue(ps, WJB_END_ARRAY, NULL);
+	}
+}
+
+static void
+push_composite(JsonbParseState **ps, Datum value)
+{
+	HeapTupleHeader record = DatumGetHeapTupleHeader(value);
+	TupleDesc desc = lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(record),
+											HeapTupleHeaderGetTypMod(record));
+	HeapTupleData tuple = {.t_len = HeapTupleHeaderGetDatumLength(record), .t_data = record};
+	Datum *values = palloc(Max(1, desc->natts) * sizeof(Datum));
+	bool *nulls = palloc(Max(1, desc->natts) * sizeof(bool));
+
+	heap_deform_tuple(&tuple, desc, values, nulls);
+	pushJsonbValue(ps, WJB_BEGIN_OBJECT, NULL);
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute a = TupleDescAttr(desc, i);
+
+		if (a->attisdropped)
+			continue;
+		wt_result_push_string(ps, WJB_KEY, NameStr(a->attname));
+		push_or_null(ps, WJB_VALUE, a->atttypid, values[i], nulls[i]);
+	}
+	wt_map_end(ps);
+	ReleaseTupleDesc(desc);
+}
+
+/* tok: WJB_VALUE in an object, WJB_ELEM in an array. */
+static void
+push_value(JsonbParseState **ps, JsonbIteratorToken tok, Oid type, Datum value)
+{
+	WtShape s;
+
+	if (wt_is_text(type))
+	{
+		/* the result of to_jsonb for frequent types, faster */
+		wt_result_push_string(ps, tok, TextDatumGetCString(value));
+		return;
+	}
+	if (wt_is_integer(type))
+	{
+		JsonbValue v = {.type = jbvNumeric};
+
+		v.val.numeric = int64_to_numeric(wt_integer_value(type, value));
+		pushJsonbValue(ps, tok, &v);
+		return;
+	}
+	check_stack_depth();
+	s = *wt_type_shape(type);
+	if (s.kind == WT_SHAPE_ARRAY && s.part >= FirstGenbkiObjectId)
+		push_array(ps, &s, value);
+	else if (s.kind == WT_SHAPE_COMPOSITE)
+		push_composite(ps, value);
+	else if (has_cast_of_user(s.typid))
+	{
+		Oid output;
+		bool varlena;
+
+		getTypeOutputInfo(s.typid, &output, &varlena);
+		wt_result_push_string(ps, tok, OidOutputFunctionCall(output, value));
+	}
+	else
+		push_by_to_jsonb(ps, tok, s.typid, value);
+}
+
+void
+wt_result_push_value(JsonbParseState **ps, Oid type, Datum value)
+{
+	push_value(ps, WJB_VALUE, type, value);
 }
 
 void

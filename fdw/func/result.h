@@ -15,9 +15,12 @@
 /* Returns a bytea with a copy of the bytes. */
 extern Datum wt_result_bytea(const void *data, size_t len);
 
-/* Adds a string to the jsonb under construction; tok: WJB_KEY or WJB_VALUE. */
+/* Adds a string to the jsonb under construction; tok: WJB_KEY, WJB_VALUE or WJB_ELEM. */
 extern void wt_result_push_string(JsonbParseState **ps, JsonbIteratorToken tok, const char *s);
-/* Adds a value of any type as to_jsonb converts it. */
+/*
+ * Adds a value of any type as to_jsonb converts it, but without casts to json whose functions are
+ * of a user: such a value is its output text.
+ */
 extern void wt_result_push_value(JsonbParseState **ps, Oid type, Datum value);
 
 #define WT_RESULT_MAX_COLUMNS 44
