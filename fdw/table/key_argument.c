@@ -55,7 +55,10 @@ coerce_part(const WtColumn *c, Datum arg, Oid argtype)
 		return wt_type_io_convert(arg, argtype, c->typid, c->typmod);
 	if (argtype != c->typid)
 	{
-		path = find_coercion_pathway(c->typid, argtype, COERCION_IMPLICIT, &funcid);
+		/* a cast to an enum is one that a user has made, with the function of a user */
+		path = type_is_enum(c->typid)
+				   ? COERCION_PATH_NONE
+				   : find_coercion_pathway(c->typid, argtype, COERCION_IMPLICIT, &funcid);
 		if (path == COERCION_PATH_FUNC)
 			arg = call_cast(funcid, arg, c->typmod);
 		else if (path == COERCION_PATH_COERCEVIAIO ||
