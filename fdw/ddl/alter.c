@@ -37,6 +37,7 @@
 #include "fdw/table/encoding.h"
 #include "fdw/table/table.h"
 #include "fdw/table/type_kind.h"
+#include "fdw/table/type_shape.h"
 #include "fdw/table/types.h"
 #include "fdw/xact/batch.h"
 #include "fdw/xact/engine_scan.h"
@@ -295,6 +296,16 @@ is_text_form(const WtColumn *c)
 	return c->enc == WT_ENC_TEXT || c->enc == WT_ENC_BYTES || c->enc == WT_ENC_DECIMAL;
 }
 
+/* Returns: true if a reads what b has stored, or an error says that it does not fit.  Nested values
+ * state what they consist of, and their columns also read text. */
+static bool
+reads_stored(const WtColumn *b, const WtColumn *a)
+{
+	if (is_text_form(b))
+		return is_text_form(a) || a->enc == WT_ENC_NESTED;
+	return b->enc == WT_ENC_NESTED && wt_type_shape_is_nested(a->typid);
+}
+
 /* Returns: a column whose new type would read other values from the same bytes, or NULL. */
 static const WtColumn *
 type_change(WtTable *before, WtTable *after)
@@ -305,7 +316,7 @@ type_change(WtTable *before, WtTable *after)
 		WtColumn *a = &after->columns[i];
 
 		if (b->role == a->role && (b->role == WT_CELL || b->role == WT_CELL_VALUE) &&
-			b->typid != a->typid && !(is_text_form(b) && is_text_form(a)))
+			b->typid != a->typid && !reads_stored(b, a))
 			return a;
 	}
 	return NULL;

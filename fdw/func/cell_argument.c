@@ -29,12 +29,13 @@
 #include "fdw/store/clock.h"
 #include "fdw/store/compat.h"
 #include "fdw/table/bytes_text.h"
-#include "fdw/table/decode.h"
+#include "fdw/table/cell_value.h"
 #include "fdw/table/encode.h"
 #include "fdw/table/encoding.h"
 #include "fdw/table/key_text.h"
 #include "fdw/table/lookup.h"
 #include "fdw/table/type_io.h"
+#include "fdw/table/type_shape.h"
 #include "fdw/table/types.h"
 #include "fdw/table/write_error.h"
 #include "fdw/xact/batch.h"
@@ -230,6 +231,14 @@ wt_cell_argument_check_domain(const WtColumn *column, Datum v)
 		domain_check(v, false, column->domain, NULL, NULL);
 }
 
+void
+wt_cell_argument_check_bytes(const WtColumn *column, Datum v)
+{
+	if (wt_type_shape_is_nested(column->typid))
+		wt_type_io_check(column, v);
+	wt_cell_argument_check_domain(column, v);
+}
+
 WtColumn
 wt_cell_argument_plain_column(Oid type)
 {
@@ -250,8 +259,8 @@ wt_cell_argument_value(const WtColumn *column, Datum v, Oid type, StringInfo out
 	{
 		struct varlena *p = PG_DETOAST_DATUM_PACKED(v);
 		Datum value;
-		const char *why = wt_decode_soft(column, (const uint8 *) VARDATA_ANY(p),
-										 VARSIZE_ANY_EXHDR(p), &value);
+		const char *why = wt_cell_value_decode_soft(column, (const uint8 *) VARDATA_ANY(p),
+													VARSIZE_ANY_EXHDR(p), &value);
 
 		if (why)
 			ereport(ERROR,
@@ -263,7 +272,7 @@ wt_cell_argument_value(const WtColumn *column, Datum v, Oid type, StringInfo out
 							 format_type_be(column->typid),
 							 wt_encoding_name(column->enc))));
 		(void) wt_cell_argument_coerce(value, column->typid, column->typid, column->typmod);
-		wt_cell_argument_check_domain(column, value);
+		wt_cell_argument_check_bytes(column, value);
 		appendBinaryStringInfo(out, VARDATA_ANY(p), VARSIZE_ANY_EXHDR(p));
 	}
 	else if (column != NULL)
@@ -271,13 +280,13 @@ wt_cell_argument_value(const WtColumn *column, Datum v, Oid type, StringInfo out
 		Datum value = wt_cell_argument_coerce(v, type, column->typid, column->typmod);
 
 		wt_cell_argument_check_domain(column, value);
-		wt_encode(column, value, out);
+		wt_cell_value_encode(column, value, out);
 	}
 	else
 	{
 		WtColumn plain = wt_cell_argument_plain_column(type == UNKNOWNOID ? TEXTOID : type);
 
-		wt_encode(&plain, wt_cell_argument_coerce(v, type, plain.typid, -1), out);
+		wt_cell_value_encode(&plain, wt_cell_argument_coerce(v, type, plain.typid, -1), out);
 	}
 }
 

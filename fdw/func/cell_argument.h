@@ -73,6 +73,8 @@ extern void wt_cell_argument_finish(WtCall *c, bool locked);
 extern Datum wt_cell_argument_coerce(Datum v, Oid type, Oid target, int32 typmod);
 /* Checks the constraints of the column's domain; for values that no cast has checked. */
 extern void wt_cell_argument_check_domain(const WtColumn *column, Datum v);
+/* The same for a value that was read from bytes, whose inside has not been checked either. */
+extern void wt_cell_argument_check_bytes(const WtColumn *column, Datum v);
 /* Returns a column of this type without options. */
 extern WtColumn wt_cell_argument_plain_column(Oid type);
 /*

@@ -28,7 +28,6 @@
 #include "fdw/store/bytes.h"
 #include "fdw/store/row_lock.h"
 #include "fdw/table/cell_value.h"
-#include "fdw/table/decode.h"
 #include "fdw/table/encoding.h"
 #include "fdw/table/key_text.h"
 #include "fdw/table/types.h"
@@ -128,11 +127,12 @@ check_holds(WtCall *c, const WtCallCell *cell, CheckOp op, Datum expected, Oid t
 							  wt_cell_value_decode(r->column, c->t, c->key, r->value.data,
 												   r->value.len),
 							  expected_value(r->column, expected, type));
-	if (type != UNKNOWNOID && wt_encoding_default(type, false) == WT_ENC_BINARY)
+	if (type != UNKNOWNOID && (wt_encoding_default(type, false) == WT_ENC_BINARY ||
+							   wt_encoding_default(type, false) == WT_ENC_NESTED))
 	{
 		WtColumn plain = wt_cell_argument_plain_column(type);
 		Datum have;
-		const char *why = wt_decode_soft(&plain, r->value.data, r->value.len, &have);
+		const char *why = wt_cell_value_decode_soft(&plain, r->value.data, r->value.len, &have);
 
 		if (why)
 			ereport(ERROR,

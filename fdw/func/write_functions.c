@@ -43,7 +43,6 @@
 #include "fdw/store/compat.h"
 #include "fdw/store/row_lock.h"
 #include "fdw/table/cell_value.h"
-#include "fdw/table/encode.h"
 #include "fdw/table/encoding.h"
 #include "fdw/table/types.h"
 
@@ -275,12 +274,12 @@ wt_write_functions_append(WtCall *c, WtCallCell *cell, wide_bytes addition, Stri
 	{
 		Datum value = wt_cell_value_decode(col, NULL, c->key, (uint8 *) out->data, out->len);
 
-		wt_cell_argument_check_domain(col, value);
+		wt_cell_argument_check_bytes(col, value);
 		if (col->typmod >= 0)
 		{
 			value = wt_cell_argument_coerce(value, col->typid, col->typid, col->typmod);
 			resetStringInfo(out);
-			wt_encode(col, value, out);
+			wt_cell_value_encode(col, value, out);
 		}
 	}
 	wt_cell_argument_put(c, &cell->ref, WIDE_TS_AUTO, 0, wt_bytes_of(out));

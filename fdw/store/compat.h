@@ -115,6 +115,8 @@
 /* no argument for nullability by outer joins */
 #define wt_expression_pathkey(root, expr, opno, rel) \
 	build_expression_pathkey(root, expr, opno, rel, false)
+/* argument escontext */
+#define wt_make_range(type, lower, upper, empty) make_range(type, lower, upper, empty, NULL)
 
 #else
 
@@ -124,6 +126,7 @@
 #define wt_owns_table(relid) pg_class_ownercheck(relid, GetUserId())
 #define wt_expression_pathkey(root, expr, opno, rel) \
 	build_expression_pathkey(root, expr, NULL, opno, rel, false)
+#define wt_make_range(type, lower, upper, empty) make_range(type, lower, upper, empty)
 
 #endif
 

@@ -1,6 +1,6 @@
 /*
  * cell_value.c
- *		The value of a stored cell, with errors that name the row.
+ *		The value of a cell <-> its bytes, with errors that name the row.
  *
  * The row is named as context if the type's input function raises the error, as detail
  * if the bytes were refused before.
@@ -15,9 +15,38 @@
 #include "utils/lsyscache.h"
 
 #include "fdw/table/decode.h"
+#include "fdw/table/encode.h"
 #include "fdw/table/key_text.h"
+#include "fdw/table/nested_decode.h"
+#include "fdw/table/nested_encode.h"
 #include "fdw/table/rowkey.h"
+#include "fdw/table/type_kind.h"
+#include "fdw/table/type_shape.h"
 #include "fdw/table/types.h"
+
+void
+wt_cell_value_encode(const WtColumn *c, Datum value, StringInfo out)
+{
+	if (c->enc == WT_ENC_NESTED)
+		wt_nested_encode(c, value, out);
+	else
+		wt_encode(c, value, out);
+}
+
+/* Returns true if the column's values are arrays, composites or ranges, in whichever encoding. */
+static bool
+is_nested(const WtColumn *c)
+{
+	return c->enc == WT_ENC_NESTED || ((c->enc == WT_ENC_TEXT || c->enc == WT_ENC_BYTES) &&
+									   !wt_is_bytes(c->typid) && wt_type_shape_is_nested(c->typid));
+}
+
+const char *
+wt_cell_value_decode_soft(const WtColumn *c, const uint8 *data, size_t len, Datum *value)
+{
+	return is_nested(c) ? wt_nested_decode(c, data, len, value)
+						: wt_decode_soft(c, data, len, value);
+}
 
 /* The row of the cell, for messages */
 typedef struct Place
@@ -50,7 +79,7 @@ decode_any(const WtColumn *c, WtTable *t, wide_bytes key, const uint8 *data, siz
 	const char *why;
 
 	error_context_stack = &context;
-	why = wt_decode_soft(c, data, len, &value);
+	why = wt_cell_value_decode_soft(c, data, len, &value);
 	error_context_stack = context.previous;
 	if (why)
 		ereport(ERROR,

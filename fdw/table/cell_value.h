@@ -1,12 +1,24 @@
 /*
  * cell_value.h
- *		The value of a stored cell, with errors that name the row.
+ *		The value of a cell <-> its bytes, with errors that name the row.
  */
 #ifndef WT_CELL_VALUE_H
 #define WT_CELL_VALUE_H
 
+#include "lib/stringinfo.h"
+
 #include "engine/wide.h"
 #include "fdw/table/types.h"
+
+/*
+ * Appends the bytes of a cell with this value.
+ * Errors: as wt_encode.
+ */
+extern void wt_cell_value_encode(const WtColumn *c, Datum value, StringInfo out);
+
+/* As wt_decode_soft, for values of any type.  Runs no function of a user. */
+extern const char *wt_cell_value_decode_soft(const WtColumn *c, const uint8 *data, size_t len,
+											 Datum *value);
 
 /*
  * Decodes a cell's bytes.

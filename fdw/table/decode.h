@@ -12,6 +12,7 @@
  * Decodes bytes that may be anything: checks width, range and the text's encoding.
  * Returns: NULL and *value, palloc'd in CurrentMemoryContext if it is by reference; or the reason
  * why the bytes do not decode.
+ * Requires: the type is not nested (wt_type_shape_is_nested).
  * Errors: raised by the type's input function, for types that are stored as their output text
  * (wt_type_io_input).
  */

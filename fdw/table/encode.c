@@ -326,5 +326,8 @@ wt_encode(const WtColumn *c, Datum value, StringInfo out)
 		case WT_ENC_SHA1:
 			encode_digest(c, value, out);
 			break;
+		case WT_ENC_NESTED:
+			elog(ERROR, "column \"%s\" is not a scalar", c->name);
+			break;
 	}
 }

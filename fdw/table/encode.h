@@ -12,7 +12,7 @@
 
 /*
  * Appends the encoded value.
- * Requires: the column's type may have its encoding (wt_encoding_check).
+ * Requires: the column's type may have its encoding (wt_encoding_check), which is not "nested".
  * Errors: NUMERIC_VALUE_OUT_OF_RANGE, DATETIME_VALUE_OUT_OF_RANGE; they name the column.
  */
 extern void wt_encode(const WtColumn *c, Datum value, StringInfo out);

@@ -27,6 +27,8 @@
  *	decimal		int2/4/8, numeric	decimal text
  *	md5, sha1	text key parts		the digest
  *	counter		int8				as binary
+ *	nested		arrays, composites,	their structure: nested_form.c
+ *				ranges, multiranges
  *
  * Infinite timestamps and dates are the extreme integers, so they sort outside
  * all others in the ordered form, too.
@@ -61,6 +63,7 @@
 #include "utils/lsyscache.h"
 
 #include "fdw/table/type_kind.h"
+#include "fdw/table/type_shape.h"
 #include "fdw/table/types.h"
 
 /* By WtEncoding: the name, and the bytes of each value */
@@ -72,7 +75,7 @@ static const struct
 } encodings[] = {{"text", 0, 0},	  {"bytes", 0, 0},	   {"binary", 0, 1},	{"ordered", 0, 1},
 				 {"unsigned1", 1, 0}, {"unsigned2", 2, 0}, {"unsigned4", 4, 0}, {"unsigned8", 8, 0},
 				 {"reverse", 8, 0},	  {"hex", 0, 2},	   {"decimal", 0, 0},	{"md5", 16, 0},
-				 {"sha1", 20, 0},	  {"counter", 8, 0}};
+				 {"sha1", 20, 0},	  {"counter", 8, 0},   {"nested", 0, 0}};
 
 #define ENC_BIT(e) (1u << (e))
 #define ENC_COUNT  ((int) lengthof(encodings))
@@ -160,6 +163,8 @@ allowed_encodings(Oid typid, bool key)
 		set |= ENC_BIT(WT_ENC_REVERSE);
 	if (typid == INT8OID && !key)
 		set |= ENC_BIT(WT_ENC_COUNTER);
+	if (!key && wt_type_shape_is_nested(typid))
+		set |= ENC_BIT(WT_ENC_NESTED);
 	return set;
 }
 
@@ -172,7 +177,9 @@ wt_encoding_default(Oid typid, bool key)
 		return WT_ENC_BYTES;
 	if (key)
 		return type_is_enum(typid) ? WT_ENC_TEXT : WT_ENC_ORDERED;
-	return wt_encoding_binary_width(typid) > 0 ? WT_ENC_BINARY : WT_ENC_TEXT;
+	if (wt_encoding_binary_width(typid) > 0)
+		return WT_ENC_BINARY;
+	return wt_type_shape_is_nested(typid) ? WT_ENC_NESTED : WT_ENC_TEXT;
 }
 
 void

@@ -168,6 +168,18 @@ wt_type_io_input(const WtColumn *c, const uint8 *data, size_t len)
 	return result;
 }
 
+void
+wt_type_io_check(const WtColumn *c, Datum value)
+{
+	StringInfoData text;
+
+	/* input functions check the domains that they meet */
+	initStringInfo(&text);
+	wt_type_io_output(c, value, &text);
+	(void) wt_type_io_input(c, (const uint8 *) text.data, text.len);
+	pfree(text.data);
+}
+
 Datum
 wt_type_io_convert(Datum value, Oid from, Oid to, int32 typmod)
 {

@@ -19,6 +19,9 @@ extern void wt_type_io_output(const WtColumn *c, Datum value, StringInfo out);
  */
 extern Datum wt_type_io_input(const WtColumn *c, const uint8 *data, size_t len);
 
+/* Checks the domains inside of a value of the column's type.  Errors: those of the domains. */
+extern void wt_type_io_check(const WtColumn *c, Datum value);
+
 /* Returns a value of type from (unknown: a C string) as a value of type to, by way of its text,
  * in the session's styles.  Errors: those of the input function. */
 extern Datum wt_type_io_convert(Datum value, Oid from, Oid to, int32 typmod);

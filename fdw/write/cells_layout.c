@@ -29,6 +29,7 @@
 #include "fdw/store/clock.h"
 #include "fdw/store/row_lock.h"
 #include "fdw/table/bytes_text.h"
+#include "fdw/table/cell_value.h"
 #include "fdw/table/encode.h"
 #include "fdw/table/key_text.h"
 #include "fdw/table/rowkey.h"
@@ -139,7 +140,7 @@ slot_value(WtModify *m, TupleTableSlot *slot)
 		wt_bytes_text_unshow((const char *) text.data, text.len, &m->value);
 	}
 	else
-		wt_encode(c, d, &m->value);
+		wt_cell_value_encode(c, d, &m->value);
 	return wt_bytes_of(&m->value);
 }
 

@@ -52,7 +52,7 @@
 #include "fdw/store/bytes.h"
 #include "fdw/store/compat.h"
 #include "fdw/store/settings.h"
-#include "fdw/table/encode.h"
+#include "fdw/table/cell_value.h"
 #include "fdw/table/table.h"
 #include "fdw/table/types.h"
 #include "fdw/table/write_error.h"
@@ -466,7 +466,7 @@ update_row(WtDirectModify *d, ForeignScanState *node, TupleTableSlot *slot)
 		else
 		{
 			resetStringInfo(&d->value);
-			wt_encode(c, a->value, &d->value);
+			wt_cell_value_encode(c, a->value, &d->value);
 			status = wide_batch_put(b, d->e.families[c->family], key, qual, WIDE_TS_AUTO,
 									st->floors[a->column], 0, wt_bytes_of(&d->value));
 			puts = true;

@@ -36,6 +36,7 @@
 #include "fdw/store/bytes.h"
 #include "fdw/store/row_lock.h"
 #include "fdw/table/bytes_text.h"
+#include "fdw/table/cell_value.h"
 #include "fdw/table/encode.h"
 #include "fdw/table/key_text.h"
 #include "fdw/table/lookup.h"
@@ -205,7 +206,7 @@ insert_cells(WtModify *m, TupleTableSlot *slot, wide_bytes key)
 			else
 			{
 				resetStringInfo(&m->value);
-				wt_encode(c, slot->tts_values[i], &m->value);
+				wt_cell_value_encode(c, slot->tts_values[i], &m->value);
 				value = wt_bytes_of(&m->value);
 			}
 			wt_modify_state_put(m->t, wt_modify_state_family(m, c->family), key,
@@ -359,7 +360,7 @@ collect_cell(WtModify *m, int col, TupleTableSlot *slot, const bool *set, bool t
 		return;
 	}
 	initStringInfo(&bytes);
-	wt_encode(c, slot->tts_values[col], &bytes);
+	wt_cell_value_encode(c, slot->tts_values[col], &bytes);
 	add_put(m, c->family, q, wt_bytes_of(&bytes), slot, ts_set ? m->rows.ts_of[col] : -1);
 }
 
