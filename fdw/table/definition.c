@@ -67,6 +67,8 @@ read_columns(WtTable *t, const WtDefinition *source, ColumnSpec *specs)
 		c->domain = c->typid != a->atttypid ? a->atttypid : InvalidOid;
 		c->collation = a->attcollation;
 		c->not_null = a->attnotnull;
+		c->computed = a->attgenerated != '\0';
+		c->identity = a->attidentity == ATTRIBUTE_IDENTITY_ALWAYS;
 		foreach(lc, source->column_options[i])
 		{
 			DefElem *def = lfirst(lc);

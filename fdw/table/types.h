@@ -58,6 +58,8 @@ typedef struct WtColumn
 	int32 typmod;
 	Oid collation;
 	bool not_null;
+	bool computed; /* GENERATED ALWAYS AS (expression) */
+	bool identity; /* GENERATED ALWAYS AS IDENTITY */
 
 	WtRole role;
 	WtEncoding enc;

@@ -4,7 +4,9 @@
  *
  * A row of the foreign table is one version of one cell, identified by key,
  * family, qualifier and timestamp.  INSERT puts it, and replaces a version with
- * the same timestamp.  DELETE removes this version only.  UPDATE of the value
+ * the same timestamp; if the statement has no right to write over rows
+ * (upsert_rights.c), the cell must not have any version, because a new one changes
+ * what the cell shows.  DELETE removes this version only.  UPDATE of the value
  * writes the version again in its place; UPDATE of a part of the identity moves
  * it, see version_move.c.
  *
@@ -150,6 +152,31 @@ value_is_null(WtModify *m, TupleTableSlot *slot)
 	return m->cells.col_value < 0 || slot->tts_isnull[m->cells.col_value];
 }
 
+/*
+ * Returns true if the cell has a version, in the newest state.  Locks its row first.
+ */
+static bool
+lock_and_find_cell(WtModify *m, wide_family_id family, wide_bytes key, wide_bytes qual)
+{
+	WtCellRef ref = {.family = family, .qual = qual};
+
+	wt_row_lock(m->e.table, key, false);
+	wt_cell_read_floors(&m->rows.floors, GetMemoryChunkContext(m), key, &ref, 1);
+	return ref.found;
+}
+
+/* Raises 23505: the INSERT has no right to write to a cell that exists. */
+static void
+raise_cell_exists(WtModify *m, wide_bytes key)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_UNIQUE_VIOLATION),
+			 errmsg("cell already exists in table \"%s\"", RelationGetRelationName(m->rel)),
+			 wt_modify_state_errdetail_key(m, key),
+			 wt_modify_state_errhint_upsert(m),
+			 errtable(m->rel)));
+}
+
 bool
 wt_cells_layout_insert(WtModify *m, TupleTableSlot *slot)
 {
@@ -163,7 +190,16 @@ wt_cells_layout_insert(WtModify *m, TupleTableSlot *slot)
 	qual = slot_qualifier(m, slot);
 	if (value_is_null(m, slot))
 		wt_modify_state_raise_no_cells(m, key);
-	/* a row is a version and collides with no other: insert_mode and ON CONFLICT have no effect */
+	/*
+	 * A row is a version and collides with no other: insert_mode has no effect, and ON CONFLICT
+	 * none for a role that may UPDATE.
+	 */
+	if (!wt_modify_state_may_upsert(m, slot) && lock_and_find_cell(m, family, key, qual))
+	{
+		if (!m->do_nothing)
+			raise_cell_exists(m, key);
+		return false;
+	}
 	wt_modify_state_put(m->t, family, key, qual,
 						wt_modify_state_stated_ts(m, slot, m->cells.col_ts), PG_INT64_MIN, 0,
 						slot_value(m, slot));
@@ -186,11 +222,12 @@ raise_collision(WtModify *m, const WtVersion *v)
 	ereport(ERROR,
 			(errcode(ERRCODE_UNIQUE_VIOLATION),
 			 errmsg("version already exists in table \"%s\"", RelationGetRelationName(m->rel)),
-			 errdetail("Key %s, cell \"%s:%s\", timestamp %s.",
-					   wt_key_text(m->t, v->key),
-					   family,
-					   wt_bytes_text_show_qualifier(v->qual),
-					   ts),
+			 !wt_rowkey_is_visible(m->t) ? 0
+										 : errdetail("Key %s, cell \"%s:%s\", timestamp %s.",
+													 wt_key_text(m->t, v->key),
+													 family,
+													 wt_bytes_text_show_qualifier(v->qual),
+													 ts),
 			 errhint("UPDATE replaces no version. DELETE it first, or INSERT the value with that "
 					 "timestamp."),
 			 errtable(m->rel)));

@@ -40,6 +40,7 @@
 #include "fdw/write/cells_layout.h"
 #include "fdw/write/modify_state.h"
 #include "fdw/write/rows_layout.h"
+#include "fdw/write/upsert_rights.h"
 #include "fdw/xact/batch.h"
 
 void
@@ -94,18 +95,32 @@ wt_modify_is_updatable(Relation rel)
 	return (1 << CMD_INSERT) | (1 << CMD_UPDATE) | (1 << CMD_DELETE);
 }
 
+/* For a state that inserts: decides what it may do to existing rows. */
+static void
+find_upsert_rights(WtModify *m, ModifyTableState *mtstate, ResultRelInfo *rinfo)
+{
+	MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(m));
+
+	m->statement = mtstate->operation;
+	m->upsert = wt_upsert_rights(mtstate, rinfo, m->t, &m->may_update);
+	MemoryContextSwitchTo(old);
+}
+
 void
 wt_modify_begin(ModifyTableState *mtstate, ResultRelInfo *rinfo, List *fdw_private,
 				int subplan_index, int eflags)
 {
 	ModifyTable *plan = (ModifyTable *) mtstate->ps.plan;
+	WtModify *m;
 
 	/* rinfo->ri_FdwState remains NULL */
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return;
-	rinfo->ri_FdwState = wt_modify_state_begin(mtstate->ps.state, rinfo, mtstate->operation,
-											   outerPlan(plan),
-											   plan->onConflictAction == ONCONFLICT_NOTHING);
+	m = wt_modify_state_begin(mtstate->ps.state, rinfo, mtstate->operation, outerPlan(plan),
+							  plan->onConflictAction == ONCONFLICT_NOTHING);
+	if (mtstate->operation == CMD_INSERT)
+		find_upsert_rights(m, mtstate, rinfo);
+	rinfo->ri_FdwState = m;
 }
 
 /* For COPY, and for rows that are routed to a partition. */
@@ -116,6 +131,7 @@ wt_modify_begin_insert(ModifyTableState *mtstate, ResultRelInfo *rinfo)
 	WtModify *m = wt_modify_state_begin(mtstate->ps.state, rinfo, CMD_INSERT, NULL,
 										plan && plan->onConflictAction == ONCONFLICT_NOTHING);
 
+	find_upsert_rights(m, mtstate, rinfo);
 	/* the partition may be a target of the same UPDATE, and have its state already */
 	if (rinfo->ri_FdwState)
 		((WtModify *) rinfo->ri_FdwState)->aux = m;
@@ -158,10 +174,12 @@ wt_modify_explain(ModifyTableState *mtstate, ResultRelInfo *rinfo, List *fdw_pri
 				  int subplan_index, struct ExplainState *es)
 {
 	ModifyTable *plan = (ModifyTable *) mtstate->ps.plan;
+	WtTable *t = wt_table(RelationGetRelid(rinfo->ri_RelationDesc));
+	bool *columns;
 
 	/* "Blind Write": existing rows are not looked up */
 	if (mtstate->operation == CMD_INSERT && plan->onConflictAction == ONCONFLICT_NONE &&
-		!wt_table(RelationGetRelid(rinfo->ri_RelationDesc))->insert_error)
+		!t->insert_error && wt_upsert_rights(mtstate, rinfo, t, &columns) == WT_UPSERT_ALL)
 		ExplainPropertyText("Blind Write", "yes", es);
 }
 
@@ -186,6 +204,24 @@ check_partition(WtModify *m, ResultRelInfo *rinfo, TupleTableSlot *slot, EState 
 {
 	if (m->rel->rd_rel->relispartition)
 		(void) ExecPartitionCheck(rinfo, slot, estate, true);
+}
+
+/*
+ * Raises 42501 if the new row violates a row security policy: of the partitioned
+ * table, because foreign tables have none.  PostgreSQL itself checks rows for ordinary
+ * partitions only.  statement: UPDATE may also move the row here from another
+ * partition; a row of MERGE must meet the policies for INSERT and for UPDATE, because
+ * its action is not known here.
+ */
+static void
+check_policies(ResultRelInfo *rinfo, TupleTableSlot *slot, EState *estate, CmdType statement)
+{
+	if (rinfo->ri_WithCheckOptions == NIL)
+		return;
+	if (statement != CMD_UPDATE)
+		ExecWithCheckOptions(WCO_RLS_INSERT_CHECK, rinfo, slot, estate);
+	if (statement != CMD_INSERT)
+		ExecWithCheckOptions(WCO_RLS_UPDATE_CHECK, rinfo, slot, estate);
 }
 
 /* Returns true if RETURNING or an AFTER ROW trigger looks at the row that was written. */
@@ -261,6 +297,7 @@ wt_modify_exec_insert(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot
 	if (m->aux)
 		m = m->aux;
 	old = begin_row(m);
+	check_policies(rinfo, slot, estate, m->statement);
 	wt_batch_command_by(&m->writer);
 	slot_getallattrs(slot);
 	/* tuple routing has chosen the partition by the row itself */
@@ -328,6 +365,7 @@ wt_modify_exec_update(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot
 		find_set_columns(m, estate, rinfo);
 	slot_getallattrs(slot);
 	check_partition(m, rinfo, slot, estate);
+	check_policies(rinfo, slot, estate, CMD_UPDATE);
 	if (before != NULL && TTS_EMPTY(before))
 		before = NULL;
 	if (before != NULL)

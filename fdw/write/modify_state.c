@@ -342,13 +342,54 @@ hint_no_cells(const WtTable *t)
 				"table to \"auto\".");
 }
 
+bool
+wt_modify_state_may_upsert(const WtModify *m, TupleTableSlot *slot)
+{
+	if (m->upsert != WT_UPSERT_COLUMNS)
+		return m->upsert == WT_UPSERT_ALL;
+	for (int i = 0; i < m->t->natts; i++)
+	{
+		if (!slot->tts_isnull[i] && !m->may_update[i])
+			return false;
+	}
+	return true;
+}
+
+int
+wt_modify_state_errdetail_key(const WtModify *m, wide_bytes key)
+{
+	if (m->upsert == WT_UPSERT_HIDDEN || !wt_rowkey_is_visible(m->t))
+		return 0;
+	return errdetail("Key %s.", wt_key_text(m->t, key));
+}
+
+int
+wt_modify_state_errhint_upsert(const WtModify *m)
+{
+	switch (m->upsert)
+	{
+		case WT_UPSERT_COLUMNS:
+		case WT_UPSERT_RIGHTS:
+			return errhint("INSERT writes over existing rows only for roles with the privilege "
+						   "UPDATE.");
+		case WT_UPSERT_HIDDEN:
+			return errhint("INSERT does not write over existing rows under row security, nor "
+						   "through views WITH CHECK OPTION or with security_barrier.");
+		case WT_UPSERT_MOVED:
+			return errhint("UPDATE of a partition key and MERGE do not write over existing rows.");
+		case WT_UPSERT_ALL:
+			break;
+	}
+	return 0;
+}
+
 void
 wt_modify_state_raise_no_cells(WtModify *m, wide_bytes key)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_NOT_NULL_VIOLATION),
 			 errmsg("row of table \"%s\" would have no cells", RelationGetRelationName(m->rel)),
-			 errdetail("Key %s.", wt_key_text(m->t, key)),
+			 wt_modify_state_errdetail_key(m, key),
 			 hint_no_cells(m->t)));
 }
 

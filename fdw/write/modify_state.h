@@ -22,6 +22,7 @@
 #include "fdw/ddl/engine_table.h"
 #include "fdw/row/cell_read.h"
 #include "fdw/table/types.h"
+#include "fdw/write/upsert_rights.h"
 #include "fdw/write/version_move.h"
 #include "fdw/xact/batch.h"
 #include "fdw/xact/engine_scan.h"
@@ -67,7 +68,10 @@ typedef struct WtModify
 	Relation rel;
 	WtTable *t;
 	WtWriter writer;
-	bool do_nothing;	  /* ON CONFLICT DO NOTHING */
+	bool do_nothing;   /* ON CONFLICT DO NOTHING */
+	CmdType statement; /* INSERT: the command of the statement, which may also be UPDATE or MERGE */
+	WtUpsert upsert;   /* INSERT: what it may do to an existing row */
+	bool *may_update;  /* WT_UPSERT_COLUMNS, by column: INSERT may write over its cells */
 	struct WtModify *aux; /* INSERT state of a partition that an UPDATE also routes rows to */
 
 	/* the engine's table, from the first row on */
@@ -152,7 +156,25 @@ extern void wt_modify_state_mark_empty(WtTable *t, WtEngineTable *e, WtEngineSca
  */
 extern int64 wt_modify_state_stated_ts(WtModify *m, TupleTableSlot *slot, int ts_col);
 
+/* ------------------------------------------------------------ unique keys */
+
+/*
+ * Returns true if an INSERT may write over the row's existing cells, in layout 'cells' over
+ * those of its cell; false: it must look for them first.
+ */
+extern bool wt_modify_state_may_upsert(const WtModify *m, TupleTableSlot *slot);
+
 /* ----------------------------------------------------------------- errors */
+
+/*
+ * For ereport: a detail with the key, if the user may see it.  As for ordinary tables, no key
+ * is shown under row security or without SELECT of the key columns: a default or a trigger may
+ * have given it.
+ */
+extern int wt_modify_state_errdetail_key(const WtModify *m, wide_bytes key);
+/* For ereport: a hint why an INSERT that meets an existing row is an error, if there is a reason
+ * beside the table's options. */
+extern int wt_modify_state_errhint_upsert(const WtModify *m);
 
 /*
  * A null is to be written to the column: raises 23502 if it is NOT NULL.

@@ -7,9 +7,10 @@
  *
  *	INSERT	one put for each column that is not NULL and for each entry of a map.
  *			A blind write: nothing is read, and the cells lie over those of an
- *			existing row.  With insert_mode 'error' and with ON CONFLICT DO
- *			NOTHING the row is locked and looked up first.  A row without cells
- *			gets a marker (marker.h).
+ *			existing row.  With insert_mode 'error', with ON CONFLICT DO NOTHING,
+ *			and if the statement has no right to write over rows
+ *			(upsert_rights.c), the row is locked and looked up first.  A row
+ *			without cells gets a marker (marker.h).
  *	UPDATE	puts and deletes for the columns that the statement, a trigger or a
  *			generated column sets.  Other cells are not written, so concurrent
  *			updates of them survive.  The target's scan has locked the row and
@@ -79,7 +80,8 @@ raise_duplicate(WtModify *m, wide_bytes key)
 	ereport(ERROR,
 			(errcode(ERRCODE_UNIQUE_VIOLATION),
 			 errmsg("row already exists in table \"%s\"", RelationGetRelationName(m->rel)),
-			 errdetail("Key %s.", wt_key_text(m->t, key)),
+			 wt_modify_state_errdetail_key(m, key),
+			 m->t->insert_error ? 0 : wt_modify_state_errhint_upsert(m),
 			 errtable(m->rel)));
 }
 
@@ -241,7 +243,8 @@ wt_rows_layout_insert(WtModify *m, TupleTableSlot *slot)
 	resetStringInfo(&m->key);
 	wt_rowkey_from_slot(m->t, slot->tts_values, slot->tts_isnull, &m->key);
 	key = wt_bytes_of(&m->key);
-	if ((m->do_nothing || m->t->insert_error) && lock_and_find(m, key))
+	if ((m->do_nothing || m->t->insert_error || !wt_modify_state_may_upsert(m, slot)) &&
+		lock_and_find(m, key))
 	{
 		if (!m->do_nothing)
 			raise_duplicate(m, key);
