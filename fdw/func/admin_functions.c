@@ -13,6 +13,7 @@
 #include "catalog/namespace.h"
 #include "catalog/pg_authid.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_namespace.h"
 #include "commands/comment.h"
 #include "commands/defrem.h"
 #include "executor/spi.h"
@@ -28,6 +29,8 @@
 #include "utils/lsyscache.h"
 
 #include "engine/wide.h"
+#include "fdw/ddl/binding.h"
+#include "fdw/ddl/database.h"
 #include "fdw/ddl/engine_table.h"
 #include "fdw/func/call.h"
 #include "fdw/func/result.h"
@@ -35,6 +38,7 @@
 #include "fdw/store/error.h"
 #include "fdw/store/store.h"
 #include "fdw/table/types.h"
+#include "fdw/xact/batch.h"
 
 /* Returns true if the engine's call that returned st must be repeated. */
 static bool
@@ -72,9 +76,7 @@ check_maintainer(WtCall *c, FunctionCallInfo fcinfo, const char *function)
 							function)));
 		return wt_store_exists();
 	}
-	wt_call_rel(c, fcinfo, function, 0);
-	if (!wt_owns_table(c->relid))
-		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_FOREIGN_TABLE, c->relname);
+	wt_call_rel(c, fcinfo, function, 0, WT_CALL_OWNER);
 	c->stored = wt_engine_table(c->t, false, &c->e);
 	return c->stored;
 }
@@ -213,7 +215,7 @@ wt_sql_verify(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("must have privileges of pg_monitor for verify()")));
 	if (!PG_ARGISNULL(0))
-		wt_call_rel(&c, fcinfo, "verify()", 0);
+		wt_call_rel(&c, fcinfo, "verify()", 0, WT_CALL_ANYBODY); /* any monitor */
 	InitMaterializedSRF(fcinfo, 0);
 	if (PG_ARGISNULL(0))
 	{
@@ -272,7 +274,7 @@ wt_sql_split_keys(PG_FUNCTION_ARGS)
 	wide_family_id family;
 	wide_status st;
 
-	wt_call_rel(&c, fcinfo, "split_keys()", 0);
+	wt_call_rel(&c, fcinfo, "split_keys()", 0, ACL_SELECT);
 	/* keys are data */
 	wt_call_acl(&c, ACL_SELECT, NULL);
 	if (n < 1)
@@ -305,20 +307,27 @@ PG_FUNCTION_INFO_V1(wt_sql_table_size);
 Datum
 wt_sql_table_size(PG_FUNCTION_ARGS)
 {
-	WtCall c;
+	/* no privilege is needed, as with pg_table_size, so it must not keep a lock */
+	Oid relid = wt_call_relid(fcinfo, WT_CALL_ANYBODY);
+	wide_table table;
+	wide_family *families;
+	wide_status st;
+	int n;
 	int64 bytes = 0;
 
-	/* no privilege needed, as with pg_table_size */
-	wt_call_rel(&c, fcinfo, "table_size()", 0);
-	if (wt_engine_table(c.t, false, &c.e))
+	if (!wt_store_exists() || (st = wt_binding_find(relid, &table)) == WIDE_NOTFOUND)
 	{
-		for (int i = 0; i < c.e.nall; i++)
-		{
-			wide_family_info info;
+		wt_database_check_copied(relid);
+		PG_RETURN_INT64(0);
+	}
+	wt_error_check(st, "could not find the table");
+	families = wt_binding_families(wt_batch(false), table.id, &n);
+	for (int i = 0; i < n; i++)
+	{
+		wide_family_info info;
 
-			if (wide_family_statistics(wt_store_db(), c.e.all[i], &info) == WIDE_OK)
-				bytes += info.bytes;
-		}
+		if (wide_family_statistics(wt_store_db(), families[i].id, &info) == WIDE_OK)
+			bytes += info.bytes;
 	}
 	PG_RETURN_INT64(bytes);
 }
@@ -347,11 +356,15 @@ wt_sql_plain_view(PG_FUNCTION_ARGS)
 	WtCall c;
 	char *schema, *name;
 	const char *view_name;
-	Oid view;
+	Oid view, nsp;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	wt_call_rel(&c, fcinfo, "plain_view()", 0);
+	/* the view's creation checks this as well, but only after the table is locked */
+	nsp = get_rel_namespace(wt_call_relid(fcinfo, WT_CALL_ANYBODY));
+	if (wt_schema_aclcheck(nsp, ACL_CREATE) != ACLCHECK_OK)
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_SCHEMA, get_namespace_name(nsp));
+	wt_call_rel(&c, fcinfo, "plain_view()", 0, WT_CALL_ANYBODY);
 	schema = get_namespace_name(get_rel_namespace(c.relid));
 	name = PG_ARGISNULL(1) ? makeObjectName(c.relname, NULL, "view") : NameStr(*PG_GETARG_NAME(1));
 	view = get_relname_relid(name, get_rel_namespace(c.relid));

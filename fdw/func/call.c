@@ -4,22 +4,27 @@
  *
  * The executor checks neither privileges nor read-only transactions for
  * functions, so these functions check both, before they ask the engine.
+ * Privileges are checked before the table is locked as well, as by commands that
+ * look up a table by name: a user who may not use a table must not be able to lock
+ * it.
  */
 #include "postgres.h"
 
 #include "fdw/func/call.h"
 
-#include "access/relation.h"
 #include "fmgr.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
+#include "storage/lmgr.h"
 #include "storage/lockdefs.h"
+#include "storage/sinval.h"
 #include "utils/acl.h"
-#include "utils/rel.h"
+#include "utils/lsyscache.h"
 
 #include "fdw/ddl/engine_table.h"
 #include "fdw/store/bytes.h"
 #include "fdw/store/clock.h"
+#include "fdw/store/compat.h"
 #include "fdw/table/key_argument.h"
 #include "fdw/table/table.h"
 #include "fdw/table/types.h"
@@ -33,10 +38,71 @@ wt_call_need_arg(FunctionCallInfo fcinfo, int n, const char *name)
 				 errmsg("%s must not be null", name)));
 }
 
-void
-wt_call_rel(WtCall *c, FunctionCallInfo fcinfo, const char *function, int writes)
+static const AclMode each_privilege[] = {ACL_SELECT, ACL_INSERT, ACL_UPDATE, ACL_DELETE};
+
+/*
+ * 42501 unless the user owns the table, or has each privilege on it or on one of its columns.
+ * Returns: those that the user has on the table.
+ */
+static AclMode
+check_any_right(Oid relid, const char *relname, AclMode needs)
 {
-	Relation rel;
+	AclMode granted = 0;
+
+	if (needs == WT_CALL_OWNER)
+	{
+		if (!wt_owns_table(relid))
+			aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_FOREIGN_TABLE, relname);
+		return 0;
+	}
+	for (int i = 0; i < (int) lengthof(each_privilege); i++)
+	{
+		AclMode p = each_privilege[i];
+
+		if (!(needs & p))
+			continue;
+		if (pg_class_aclcheck(relid, GetUserId(), p) == ACLCHECK_OK)
+			granted |= p;
+		else if (p == ACL_DELETE ||
+				 pg_attribute_aclcheck_all(relid, GetUserId(), p, ACLMASK_ANY) != ACLCHECK_OK)
+			aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FOREIGN_TABLE, relname);
+	}
+	return granted;
+}
+
+/* wt_call_relid() for a table; *granted as check_any_right().  Returns: its name. */
+static char *
+check_relation(Oid relid, AclMode needs, AclMode *granted)
+{
+	char *relname = get_rel_name(relid);
+
+	if (relname == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation with OID %u does not exist", relid)));
+	if (!wt_table_is_ours(relid))
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not a foreign table of widetable", relname),
+				 errhint("Create it with CREATE FOREIGN TABLE ... SERVER widetable.")));
+	*granted = check_any_right(relid, relname, needs);
+	return relname;
+}
+
+Oid
+wt_call_relid(FunctionCallInfo fcinfo, AclMode needs)
+{
+	AclMode granted;
+
+	wt_call_need_arg(fcinfo, 0, "rel");
+	pfree(check_relation(PG_GETARG_OID(0), needs, &granted));
+	return PG_GETARG_OID(0);
+}
+
+void
+wt_call_rel(WtCall *c, FunctionCallInfo fcinfo, const char *function, int writes, AclMode needs)
+{
+	uint64 changes;
 
 	memset(c, 0, sizeof(*c));
 	wt_call_need_arg(fcinfo, 0, "rel");
@@ -47,19 +113,13 @@ wt_call_rel(WtCall *c, FunctionCallInfo fcinfo, const char *function, int writes
 		PreventCommandIfParallelMode(function);
 		PreventCommandDuringRecovery(function);
 	}
-	rel = try_relation_open(c->relid, writes ? RowExclusiveLock : AccessShareLock);
-	if (rel == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("relation with OID %u does not exist", c->relid)));
-	if (rel->rd_rel->relkind != RELKIND_FOREIGN_TABLE)
-		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("\"%s\" is not a foreign table of widetable", RelationGetRelationName(rel)),
-				 errhint("Create it with CREATE FOREIGN TABLE ... SERVER widetable.")));
-	c->relname = pstrdup(RelationGetRelationName(rel));
-	relation_close(rel, NoLock);
-	c->t = wt_table(c->relid); /* raises the same error for a table of another wrapper */
+	changes = SharedInvalidMessageCounter;
+	c->relname = check_relation(c->relid, needs, &c->granted);
+	LockRelationOid(c->relid, writes ? RowExclusiveLock : AccessShareLock);
+	/* it may have been dropped or renamed, or rights revoked, during a wait for the lock */
+	if (changes != SharedInvalidMessageCounter)
+		c->relname = check_relation(c->relid, needs, &c->granted);
+	c->t = wt_table(c->relid);
 	if (writes && !c->t->updatable)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -102,17 +162,16 @@ wt_call_key(WtCall *c, FunctionCallInfo fcinfo)
 void
 wt_call_acl(WtCall *c, AclMode mode, const WtColumn *column)
 {
-	static const AclMode each[] = {ACL_SELECT, ACL_INSERT, ACL_UPDATE, ACL_DELETE};
-
-	for (int i = 0; i < (int) lengthof(each); i++)
+	for (int i = 0; i < (int) lengthof(each_privilege); i++)
 	{
+		AclMode p = each_privilege[i];
 		AclResult r;
 
-		if (!(mode & each[i]))
+		if (!(mode & p) || (c->granted & p))
 			continue;
-		r = pg_class_aclcheck(c->relid, GetUserId(), each[i]);
-		if (r != ACLCHECK_OK && column != NULL && each[i] != ACL_DELETE)
-			r = pg_attribute_aclcheck(c->relid, column->attno, GetUserId(), each[i]);
+		r = pg_class_aclcheck(c->relid, GetUserId(), p);
+		if (r != ACLCHECK_OK && column != NULL && p != ACL_DELETE)
+			r = pg_attribute_aclcheck(c->relid, column->attno, GetUserId(), p);
 		if (r != ACLCHECK_OK)
 			aclcheck_error(r, OBJECT_FOREIGN_TABLE, c->relname);
 	}

@@ -19,6 +19,7 @@ typedef struct WtCall
 	Oid relid;
 	const char *relname;
 	WtTable *t;
+	AclMode granted; /* privileges on the whole table that are known to be there */
 
 	/* the engine's table */
 	bool stored; /* it exists, and e is set */
@@ -35,14 +36,28 @@ typedef struct WtCall
 
 /* Raises 22004 if argument n is NULL; name: of the argument. */
 extern void wt_call_need_arg(FunctionCallInfo fcinfo, int n, const char *name);
+/* What a caller must have, instead of privileges of AclMode. */
+#define WT_CALL_ANYBODY ((AclMode) 0)
+#define WT_CALL_OWNER	(~(AclMode) 0)
+
 /*
- * Starts a call: reads argument 0, rel, and locks that table until the end of
- * the transaction.  writes: the CmdType that the foreign table must allow, or 0
+ * Returns: argument 0, rel, a foreign table of this wrapper.  It takes no lock, so the table may
+ * be dropped or changed at any time.
+ * Errors: 22004, 42P01, 42809; 42501 unless the user owns the table (WT_CALL_OWNER) or has each
+ * privilege in needs on the table or on one of its columns.
+ */
+extern Oid wt_call_relid(FunctionCallInfo fcinfo, AclMode needs);
+/*
+ * Starts a call: wt_call_relid(), before and after it locks the table until the end of
+ * the transaction.  A user without any right to the table does not wait for its locks, nor
+ * makes others wait; which columns the rights are for is checked later, by wt_call_acl(),
+ * with the lock.  writes: the CmdType that the foreign table must allow, or 0
  * for a function that reads; a function that writes is refused in read-only
  * transactions, during recovery, in parallel mode and, unless it only puts, with
  * widetable.as_of.  function: its name, for errors.
  */
-extern void wt_call_rel(WtCall *c, FunctionCallInfo fcinfo, const char *function, int writes);
+extern void wt_call_rel(WtCall *c, FunctionCallInfo fcinfo, const char *function, int writes,
+						AclMode needs);
 /* Reads argument 1, key, which must have all parts. */
 extern void wt_call_key(WtCall *c, FunctionCallInfo fcinfo);
 /* Raises 42501 unless the user has each privilege on the table or on the column (may be NULL). */

@@ -380,7 +380,7 @@ wt_sql_check_and_mutate(PG_FUNCTION_ARGS)
 	Jsonb *lists[2] = {NULL, NULL};
 	bool holds;
 
-	wt_call_rel(&c, fcinfo, "check_and_mutate()", CMD_UPDATE);
+	wt_call_rel(&c, fcinfo, "check_and_mutate()", CMD_UPDATE, ACL_SELECT | ACL_UPDATE);
 	col = wt_cell_argument_text(fcinfo, 2, "col");
 	op = parse_op(wt_cell_argument_text(fcinfo, 3, "op"));
 	if (op != OP_NULL && op != OP_NOT_NULL)

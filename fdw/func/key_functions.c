@@ -38,12 +38,13 @@
 
 /* Keys reveal the definition of a table: 42501 unless the user may see its keys. */
 static WtTable *
-table_for_keys(Oid relid)
+table_for_keys(FunctionCallInfo fcinfo)
 {
-	WtTable *t = wt_table(relid);
+	/* wt_table may lock the table, so a first check comes before */
+	WtTable *t = wt_table(wt_call_relid(fcinfo, ACL_SELECT));
 
 	if (!wt_rowkey_is_visible(t))
-		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FOREIGN_TABLE, get_rel_name(relid));
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FOREIGN_TABLE, get_rel_name(t->relid));
 	return t;
 }
 
@@ -59,8 +60,7 @@ wt_sql_encode_key(PG_FUNCTION_ARGS)
 	bool *nulls;
 	int n;
 
-	wt_call_need_arg(fcinfo, 0, "the table");
-	t = table_for_keys(PG_GETARG_OID(0));
+	t = table_for_keys(fcinfo);
 	n = extract_variadic_args(fcinfo, 1, false, &args, &types, &nulls);
 	if (n < 0)
 		ereport(ERROR,
@@ -79,7 +79,7 @@ PG_FUNCTION_INFO_V1(wt_sql_decode_key);
 Datum
 wt_sql_decode_key(PG_FUNCTION_ARGS)
 {
-	WtTable *t = table_for_keys(PG_GETARG_OID(0));
+	WtTable *t = table_for_keys(fcinfo);
 	bytea *b = PG_GETARG_BYTEA_PP(1);
 	wide_bytes key = {(uint8 *) VARDATA_ANY(b), VARSIZE_ANY_EXHDR(b)};
 	Datum *values = palloc(t->nkeys * sizeof(Datum));

@@ -93,7 +93,7 @@ wt_sql_get(PG_FUNCTION_ARGS)
 	JsonbParseState *ps = NULL;
 	JsonbValue *done;
 
-	wt_call_rel(&c, fcinfo, "get()", 0);
+	wt_call_rel(&c, fcinfo, "get()", 0, ACL_SELECT);
 	wt_call_acl(&c, ACL_SELECT, NULL);
 	wt_call_key(&c, fcinfo);
 	if (!wt_engine_table(c.t, false, &c.e))
@@ -188,7 +188,7 @@ wt_sql_cells(PG_FUNCTION_ARGS)
 	int64 since = PG_ARGISNULL(3) ? PG_INT64_MIN : PG_GETARG_INT64(3);
 	int64 until = PG_ARGISNULL(4) ? PG_INT64_MAX : PG_GETARG_INT64(4);
 
-	wt_call_rel(&c, fcinfo, "cells()", 0);
+	wt_call_rel(&c, fcinfo, "cells()", 0, ACL_SELECT);
 	wt_call_acl(&c, ACL_SELECT, NULL);
 	wt_call_need_arg(fcinfo, 2, "versions");
 	versions = PG_GETARG_INT32(2);
@@ -275,9 +275,7 @@ wt_sql_raw_cells(PG_FUNCTION_ARGS)
 	wide_family *fams;
 	int n;
 
-	wt_call_rel(&c, fcinfo, "raw_cells()", 0);
-	if (!wt_owns_table(c.relid))
-		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_FOREIGN_TABLE, c.relname);
+	wt_call_rel(&c, fcinfo, "raw_cells()", 0, WT_CALL_OWNER);
 	wt_call_key(&c, fcinfo);
 	InitMaterializedSRF(fcinfo, 0);
 	if (!wt_engine_table(c.t, false, &c.e))

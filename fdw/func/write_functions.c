@@ -63,7 +63,7 @@ lock_cell(WtCall *c, FunctionCallInfo fcinfo, const char *function, const char *
 {
 	const char *col;
 
-	wt_call_rel(c, fcinfo, function, CMD_UPDATE);
+	wt_call_rel(c, fcinfo, function, CMD_UPDATE, mode);
 	col = wt_cell_argument_text(fcinfo, 2, "col");
 	if (arg3 != NULL)
 		wt_call_need_arg(fcinfo, 3, arg3);
@@ -227,7 +227,7 @@ wt_sql_increment_many(PG_FUNCTION_ARGS)
 	JsonbContainer *object;
 	JsonbParseState *ps = NULL;
 
-	wt_call_rel(&c, fcinfo, "increment()", CMD_UPDATE);
+	wt_call_rel(&c, fcinfo, "increment()", CMD_UPDATE, ACL_SELECT | ACL_INSERT | ACL_UPDATE);
 	object = wt_cell_argument_object(fcinfo, 2, "deltas");
 	wt_call_key(&c, fcinfo);
 	n = wt_write_functions_parse_deltas(&c, object, ACL_SELECT | ACL_INSERT | ACL_UPDATE, &cells,
@@ -322,7 +322,7 @@ wt_sql_put(PG_FUNCTION_ARGS)
 	StringInfoData value;
 	int64 ts, ttl = 0;
 
-	wt_call_rel(&c, fcinfo, "put()", CMD_INSERT);
+	wt_call_rel(&c, fcinfo, "put()", CMD_INSERT, ACL_INSERT | ACL_UPDATE);
 	col = wt_cell_argument_text(fcinfo, 2, "col");
 	wt_call_need_arg(fcinfo, 3, "value");
 	ts = ts_argument(fcinfo, 4, WIDE_TS_AUTO);
@@ -373,7 +373,7 @@ wt_sql_put_many(PG_FUNCTION_ARGS)
 	WtCall c;
 	JsonbContainer *object;
 
-	wt_call_rel(&c, fcinfo, "put()", CMD_INSERT);
+	wt_call_rel(&c, fcinfo, "put()", CMD_INSERT, ACL_INSERT | ACL_UPDATE);
 	object = wt_cell_argument_object(fcinfo, 2, "cells");
 	wt_call_key(&c, fcinfo);
 	wt_write_functions_put_json(&c, object, false);
@@ -390,7 +390,7 @@ wt_sql_delete_row(PG_FUNCTION_ARGS)
 {
 	WtCall c;
 
-	wt_call_rel(&c, fcinfo, "delete_row()", CMD_DELETE);
+	wt_call_rel(&c, fcinfo, "delete_row()", CMD_DELETE, ACL_DELETE);
 	wt_call_key(&c, fcinfo);
 	wt_call_acl(&c, ACL_DELETE, NULL);
 	wt_call_engine(&c, false);
@@ -423,7 +423,7 @@ delete_in_family(FunctionCallInfo fcinfo, const char *function, wide_delete kind
 	WtCall c;
 	WtCallCell cell = {0};
 
-	wt_call_rel(&c, fcinfo, function, CMD_UPDATE);
+	wt_call_rel(&c, fcinfo, function, CMD_UPDATE, ACL_UPDATE);
 	cell.family_name = wt_cell_argument_text(fcinfo, 2, "family");
 	wt_call_key(&c, fcinfo);
 	wt_call_acl(&c, ACL_UPDATE, NULL);

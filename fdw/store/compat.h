@@ -109,12 +109,13 @@
 #define wt_replication_slot_is_invalidated(slot) ((slot)->data.invalidated != RS_INVAL_NONE)
 
 /* settings have a memory context; the "extra" of a check hook must be allocated there */
-#define wt_guc_malloc(size)	   guc_malloc(LOG, size)
+#define wt_guc_malloc(size)			  guc_malloc(LOG, size)
 /* one function for all classes of objects */
-#define wt_owns_table(relid)   object_ownercheck(RelationRelationId, relid, GetUserId())
+#define wt_owns_table(relid)		  object_ownercheck(RelationRelationId, relid, GetUserId())
+#define wt_schema_aclcheck(oid, mode) object_aclcheck(NamespaceRelationId, oid, GetUserId(), mode)
 /* privileges that a statement needs have nodes and a list of their own */
-#define WtPermissions		   RTEPermissionInfo
-#define wt_permissions(estate) ((estate)->es_rteperminfos)
+#define WtPermissions				  RTEPermissionInfo
+#define wt_permissions(estate)		  ((estate)->es_rteperminfos)
 /* no argument for nullability by outer joins */
 #define wt_expression_pathkey(root, expr, opno, rel) \
 	build_expression_pathkey(root, expr, opno, rel, false)
@@ -125,11 +126,12 @@
 
 #define wt_replication_slot_is_invalidated(slot) (!XLogRecPtrIsInvalid((slot)->data.invalidated_at))
 
-#define wt_guc_malloc(size)	   malloc(size)
-#define wt_owns_table(relid)   pg_class_ownercheck(relid, GetUserId())
+#define wt_guc_malloc(size)			  malloc(size)
+#define wt_owns_table(relid)		  pg_class_ownercheck(relid, GetUserId())
+#define wt_schema_aclcheck(oid, mode) pg_namespace_aclcheck(oid, GetUserId(), mode)
 /* the members with the same names are in the entries of the range table */
-#define WtPermissions		   RangeTblEntry
-#define wt_permissions(estate) ((estate)->es_range_table)
+#define WtPermissions				  RangeTblEntry
+#define wt_permissions(estate)		  ((estate)->es_range_table)
 #define wt_expression_pathkey(root, expr, opno, rel) \
 	build_expression_pathkey(root, expr, NULL, opno, rel, false)
 #define wt_make_range(type, lower, upper, empty) make_range(type, lower, upper, empty)

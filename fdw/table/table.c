@@ -46,34 +46,6 @@ wt_table_server(Oid relid)
 	return GetForeignServerExtended(server, FSV_MISSING_OK);
 }
 
-bool
-wt_table_is_ours(Oid relid)
-{
-	ForeignServer *server;
-	ForeignDataWrapper *fdw;
-	HeapTuple proc;
-	bool ours = false;
-
-	if (get_rel_relkind(relid) != RELKIND_FOREIGN_TABLE)
-		return false;
-	server = wt_table_server(relid);
-	fdw = server ? GetForeignDataWrapperExtended(server->fdwid, FDW_MISSING_OK) : NULL;
-	if (fdw == NULL)
-		return false;
-	/* wrappers can be renamed, and there may be several: the handler identifies them */
-	proc = SearchSysCache1(PROCOID, ObjectIdGetDatum(fdw->fdwhandler));
-	if (HeapTupleIsValid(proc))
-	{
-		bool isnull;
-		Datum src = SysCacheGetAttr(PROCOID, proc, Anum_pg_proc_prosrc, &isnull);
-
-		ours = ((Form_pg_proc) GETSTRUCT(proc))->prolang == ClanguageId && !isnull &&
-			   strcmp(TextDatumGetCString(src), "wt_handler") == 0;
-		ReleaseSysCache(proc);
-	}
-	return ours;
-}
-
 WtTable *
 wt_table_parse(Relation rel)
 {
@@ -200,6 +172,45 @@ cell_order(WtTable *t)
 	return order;
 }
 
+/* Returns the entry with the table's present definition, NULL if there is none. */
+static CacheEntry *
+find_cached(Oid relid)
+{
+	CacheEntry *e = table_cache ? hash_search(table_cache, &relid, HASH_FIND, NULL) : NULL;
+
+	return e && !e->stale ? e : NULL;
+}
+
+bool
+wt_table_is_ours(Oid relid)
+{
+	ForeignServer *server;
+	ForeignDataWrapper *fdw;
+	HeapTuple proc;
+	bool ours = false;
+
+	if (get_rel_relkind(relid) != RELKIND_FOREIGN_TABLE)
+		return false;
+	if (find_cached(relid) != NULL)
+		return true;
+	server = wt_table_server(relid);
+	fdw = server ? GetForeignDataWrapperExtended(server->fdwid, FDW_MISSING_OK) : NULL;
+	if (fdw == NULL)
+		return false;
+	/* wrappers can be renamed, and there may be several: the handler identifies them */
+	proc = SearchSysCache1(PROCOID, ObjectIdGetDatum(fdw->fdwhandler));
+	if (HeapTupleIsValid(proc))
+	{
+		bool isnull;
+		Datum src = SysCacheGetAttr(PROCOID, proc, Anum_pg_proc_prosrc, &isnull);
+
+		ours = ((Form_pg_proc) GETSTRUCT(proc))->prolang == ClanguageId && !isnull &&
+			   strcmp(TextDatumGetCString(src), "wt_handler") == 0;
+		ReleaseSysCache(proc);
+	}
+	return ours;
+}
+
 WtTable *
 wt_table(Oid relid)
 {
@@ -212,8 +223,8 @@ wt_table(Oid relid)
 
 	if (table_cache == NULL)
 		cache_init();
-	e = hash_search(table_cache, &relid, HASH_FIND, NULL);
-	if (e && !e->stale)
+	e = find_cached(relid);
+	if (e)
 		return e->table;
 
 	if (!wt_table_is_ours(relid))
