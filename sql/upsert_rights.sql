@@ -70,8 +70,9 @@ GRANT INSERT, UPDATE (v) ON ts TO regress_wt_ur_user;
 SET ROLE regress_wt_ur_user;
 INSERT INTO ts (k, v, at) VALUES (1, 'w', 2000);
 INSERT INTO ts (k, v) VALUES (1, 'w');
--- the function put() has always needed INSERT and UPDATE
+-- put() needs INSERT and UPDATE, with a timestamp also for the column that shows it
 SELECT widetable.put('ur.ts', 1, 'v', 'x', 5);
+SELECT widetable.put('ur.ts', 1, 'v', 'x');
 RESET ROLE;
 REVOKE UPDATE (v) ON ts FROM regress_wt_ur_user;
 SET ROLE regress_wt_ur_user;

@@ -68,6 +68,34 @@ wt_cell_argument_family(WtCall *c, const WtCallCell *cell)
 	return id;
 }
 
+/* Returns the map column that shows a cell which no column of its own shows; NULL: none. */
+static const WtColumn *
+map_column(WtTable *t, int family, wide_bytes qual)
+{
+	for (int i = 0; i < t->natts; i++)
+	{
+		const WtColumn *m = &t->columns[i];
+
+		if (m->role == WT_MAP && m->family == family && wt_lookup_map_shows(t, m, qual))
+			return m;
+	}
+	return NULL;
+}
+
+void
+wt_cell_argument_check_generated(const WtCall *c, const WtColumn *column)
+{
+	if (column == NULL || !(column->computed || column->identity))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_GENERATED_ALWAYS),
+			 errmsg("cannot write to column \"%s\" of table \"%s\"", column->name, c->relname),
+			 column->computed
+				 ? errdetail("Column \"%s\" is a generated column.", column->name)
+				 : errdetail("Column \"%s\" is an identity column defined as GENERATED ALWAYS.",
+							 column->name)));
+}
+
 void
 wt_cell_argument_parse(WtCall *c, const char *name, bool writes, WtCallCell *cell)
 {
@@ -106,6 +134,10 @@ wt_cell_argument_parse(WtCall *c, const char *name, bool writes, WtCallCell *cel
 						key->name),
 				 errdetail("It is written with the row, and stays as long as the row does."),
 				 errhint("delete_row() deletes the whole row.")));
+	if (writes && cell->family_name == NULL)
+		wt_cell_argument_check_generated(c, cell->ref.column != NULL
+												? cell->ref.column
+												: map_column(c->t, cell->family, cell->ref.qual));
 }
 
 void

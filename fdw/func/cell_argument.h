@@ -31,10 +31,13 @@ extern int wt_cell_argument_errdetail(WtCall *c, const char *col);
 extern const char *wt_cell_argument_text(FunctionCallInfo fcinfo, int n, const char *name);
 /* Returns the engine's id of the cell's family; 42703 if the engine has none. */
 extern wide_family_id wt_cell_argument_family(WtCall *c, const WtCallCell *cell);
+/* Raises 428C9 if the column, which may be NULL, is GENERATED ALWAYS. */
+extern void wt_cell_argument_check_generated(const WtCall *c, const WtColumn *column);
 /*
  * Parses 'family:qualifier' or the name of a column.  The family may be one that
  * only another foreign table on the same stored table has.  writes: 22023 for
- * the cell that holds the original of a key column.
+ * the cell that holds the original of a key column, 428C9 for one that a column
+ * GENERATED ALWAYS shows.
  */
 extern void wt_cell_argument_parse(WtCall *c, const char *name, bool writes, WtCallCell *cell);
 /* Parses name, checks the privileges in mode, then finds the engine's table and family. */

@@ -311,6 +311,19 @@ wt_sql_append(PG_FUNCTION_ARGS)
 
 /* -------------------------------------------------------------------- put */
 
+/* A column that shows the cell's timestamp is written, too: checks its privileges. */
+static void
+check_timestamp_column(WtCall *c, const WtCallCell *cell)
+{
+	const WtColumn *column = wt_cell_read_column(c->t, WT_TIMESTAMP_OF, cell->family,
+												 cell->ref.qual);
+
+	if (column == NULL)
+		return;
+	wt_call_acl(c, ACL_INSERT | ACL_UPDATE, column);
+	wt_cell_argument_check_generated(c, column);
+}
+
 PG_FUNCTION_INFO_V1(wt_sql_put);
 
 Datum
@@ -330,6 +343,8 @@ wt_sql_put(PG_FUNCTION_ARGS)
 		ttl = wt_cell_argument_ttl(PG_GETARG_INTERVAL_P(5));
 	wt_call_key(&c, fcinfo);
 	wt_cell_argument_find(&c, col, ACL_INSERT | ACL_UPDATE, &cell);
+	if (ts != WIDE_TS_AUTO && cell.family_name == NULL)
+		check_timestamp_column(&c, &cell);
 	initStringInfo(&value);
 	wt_cell_argument_value(cell.ref.column, PG_GETARG_DATUM(3),
 						   get_fn_expr_argtype(fcinfo->flinfo, 3), &value);
