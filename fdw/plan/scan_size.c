@@ -34,6 +34,7 @@
 #include "fdw/plan/key_choice.h"
 #include "fdw/plan/key_condition.h"
 #include "fdw/plan/scan_columns.h"
+#include "fdw/plan/system_column.h"
 #include "fdw/store/error.h"
 #include "fdw/store/store.h"
 #include "fdw/table/rowkey.h"
@@ -639,6 +640,7 @@ wt_scan_size_get_rel_size(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 
 	baserel->fdw_private = info;
 	info->t = wt_table(relid);
+	wt_system_column_check_scan(root, baserel, info->t);
 	info->exists = wt_engine_table(info->t, false, &info->e);
 	if (info->exists)
 		wt_scan_size_table(info->t, &info->e, &table);

@@ -45,6 +45,7 @@
 #include "fdw/ddl/engine_table.h"
 #include "fdw/plan/plan_private.h"
 #include "fdw/plan/scan_columns.h"
+#include "fdw/plan/system_column.h"
 #include "fdw/scan/explain.h"
 #include "fdw/scan/scan.h"
 #include "fdw/scan/scan_lock.h"
@@ -297,6 +298,7 @@ wt_direct_modify_plan(PlannerInfo *root, ModifyTable *plan, Index rel, int index
 	Bitmapset *needed, *returned, *wanted;
 	ListCell *lc;
 
+	wt_system_column_check_modify(plan, t, rel, index);
 	if (!wt_settings_enable_direct_modify || scan == NULL || t->cells_layout)
 		return false;
 	if (plan->operation != CMD_UPDATE && plan->operation != CMD_DELETE)

@@ -28,10 +28,12 @@
 #include "nodes/makefuncs.h"
 #include "nodes/pathnodes.h"
 #include "optimizer/appendinfo.h"
+#include "parser/parsetree.h"
 #include "utils/datum.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "fdw/plan/system_column.h"
 #include "fdw/row/map.h"
 #include "fdw/store/clock.h"
 #include "fdw/store/compat.h"
@@ -67,10 +69,14 @@ wt_modify_add_update_targets(PlannerInfo *root, Index rtindex, RangeTblEntry *ta
 							 rtindex, "wholerow");
 }
 
-/* The plan needs no private data: execution reads what it needs from the ModifyTable node. */
+/* Checks the plan.  It needs no private data: execution reads what it needs from the ModifyTable
+ * node. */
 List *
 wt_modify_plan(PlannerInfo *root, ModifyTable *plan, Index resultRelation, int subplan_index)
 {
+	RangeTblEntry *rte = planner_rt_fetch(resultRelation, root);
+
+	wt_system_column_check_modify(plan, wt_table(rte->relid), resultRelation, subplan_index);
 	if (plan->onConflictAction != ONCONFLICT_NONE && plan->onConflictAction != ONCONFLICT_NOTHING)
 		elog(ERROR, "unexpected ON CONFLICT specification: %d", (int) plan->onConflictAction);
 	return NIL;
@@ -132,6 +138,10 @@ wt_modify_begin_insert(ModifyTableState *mtstate, ResultRelInfo *rinfo)
 										plan && plan->onConflictAction == ONCONFLICT_NOTHING);
 
 	find_upsert_rights(m, mtstate, rinfo);
+	/* the partition's expressions are those of the plan's first target, with other column numbers
+	 */
+	if (plan != NULL)
+		wt_system_column_check_modify(plan, m->t, mtstate->resultRelInfo[0].ri_RangeTableIndex, 0);
 	/* the partition may be a target of the same UPDATE, and have its state already */
 	if (rinfo->ri_FdwState)
 		((WtModify *) rinfo->ri_FdwState)->aux = m;
