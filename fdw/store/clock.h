@@ -17,8 +17,19 @@ extern void wt_clock_define(void);
 /* Returns: widetable.clock if it is set, else the time.  Raises no error. */
 extern int64 wt_clock_now(void);
 
-/* Returns: widetable.as_of, or INT64_MAX if it is not set. */
+/* Errors: 22023 if widetable.clock has a value that is no time (see clock.c).  Requires: called
+ * before a statement writes to a wide table. */
+extern void wt_clock_check(void);
+
+/*
+ * Returns: widetable.as_of, or INT64_MAX if it is not set.
+ * Requires: called before a statement reads a wide table.
+ * Errors: 22023 if widetable.as_of or widetable.clock has a value that is no time.
+ */
 extern int64 wt_clock_as_of(void);
+
+/* The same, to compare it; raises no error: a value that is no time is INT64_MAX. */
+extern int64 wt_clock_as_of_unchecked(void);
 
 /*
  * *us becomes the interval in microseconds, as extract(epoch) counts them: a year

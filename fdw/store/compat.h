@@ -109,7 +109,11 @@
 #define wt_replication_slot_is_invalidated(slot) ((slot)->data.invalidated != RS_INVAL_NONE)
 
 /* settings have a memory context; the "extra" of a check hook must be allocated there */
-#define wt_guc_malloc(size)			  guc_malloc(LOG, size)
+#define wt_guc_malloc(size) guc_malloc(LOG, size)
+#define wt_guc_free(p)		guc_free(p)
+/* argument extra, for details of errors */
+#define wt_decode_datetime(fields, types, n, kind, tm, fsec, tz) \
+	DecodeDateTime(fields, types, n, kind, tm, fsec, tz, &(DateTimeErrorExtra) {0})
 /* one function for all classes of objects */
 #define wt_owns_table(relid)		  object_ownercheck(RelationRelationId, relid, GetUserId())
 #define wt_schema_aclcheck(oid, mode) object_aclcheck(NamespaceRelationId, oid, GetUserId(), mode)
@@ -132,6 +136,9 @@
 /* the members with the same names are in the entries of the range table */
 #define WtPermissions				  RangeTblEntry
 #define wt_permissions(estate)		  ((estate)->es_range_table)
+#define wt_guc_free(p)				  free(p)
+#define wt_decode_datetime(fields, types, n, kind, tm, fsec, tz) \
+	DecodeDateTime(fields, types, n, kind, tm, fsec, tz)
 #define wt_expression_pathkey(root, expr, opno, rel) \
 	build_expression_pathkey(root, expr, NULL, opno, rel, false)
 #define wt_make_range(type, lower, upper, empty) make_range(type, lower, upper, empty)

@@ -73,11 +73,12 @@ static const char *const places[] = {
 	"remove-unlink",
 };
 
+/* name: n bytes */
 static bool
-is_place(const char *name)
+is_place(const char *name, size_t n)
 {
 	for (int i = 0; i < (int) lengthof(places); i++)
-		if (strcmp(places[i], name) == 0)
+		if (strncmp(places[i], name, n) == 0 && places[i][n] == '\0')
 			return true;
 	return false;
 }
@@ -94,18 +95,21 @@ stops_at(const char *name)
 	return false;
 }
 
+/* Raises no error, as every check hook. */
 static bool
 check_stop_at(char **newval, void **extra, GucSource source)
 {
-	char *copy = pstrdup(*newval);
+	for (const char *p = *newval; p != NULL && *p != '\0';)
+	{
+		size_t n = strcspn(p, ", ");
 
-	for (char *p = strtok(copy, ", "); p != NULL; p = strtok(NULL, ", "))
-		if (!is_place(p))
+		if (n > 0 && !is_place(p, n))
 		{
-			GUC_check_errdetail("There is no stop point \"%s\".", p);
+			GUC_check_errdetail("There is no stop point \"%.*s\".", (int) n, p);
 			return false;
 		}
-	pfree(copy);
+		p += n + strspn(p + n, ", ");
+	}
 	return true;
 }
 

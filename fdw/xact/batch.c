@@ -22,6 +22,7 @@
 #include "utils/memutils.h"
 #include "utils/snapshot.h"
 
+#include "fdw/store/clock.h"
 #include "fdw/store/error.h"
 #include "fdw/store/settings.h"
 #include "fdw/store/store.h"
@@ -63,19 +64,6 @@ wt_batch(bool create)
 	return batch;
 }
 
-void
-wt_batch_command(void)
-{
-	wt_batch_command_by(NULL);
-}
-
-void
-wt_batch_command_ddl(void)
-{
-	ddl = true;
-	wt_batch_command_by(NULL);
-}
-
 /* Returns: the array, with space for one more element after n. */
 static void *
 grow(void *array, int n, int *max, Size size)
@@ -86,8 +74,9 @@ grow(void *array, int n, int *max, Size size)
 	return array ? repalloc(array, *max * size) : MemoryContextAlloc(TopMemoryContext, *max * size);
 }
 
-void
-wt_batch_command_by(const WtWriter *writer)
+/* Marks where a command, or a plan node of it (writer), begins to write. */
+static void
+mark_command(const WtWriter *writer)
 {
 	wide_batch *b = wt_batch(true);
 	CommandId cid = GetCurrentCommandId(true);
@@ -106,6 +95,26 @@ wt_batch_command_by(const WtWriter *writer)
 		levels = grow(levels, nlevels, &levels_max, sizeof(LevelMark));
 		levels[nlevels++] = (LevelMark) {level, wide_batch_mark(b)};
 	}
+}
+
+void
+wt_batch_command(void)
+{
+	wt_batch_command_by(NULL);
+}
+
+void
+wt_batch_command_ddl(void)
+{
+	ddl = true;
+	mark_command(NULL);
+}
+
+void
+wt_batch_command_by(const WtWriter *writer)
+{
+	wt_clock_check();
+	mark_command(writer);
 }
 
 /* Returns: index of the first of commands[] whose mark, or else command id, is at least this. */

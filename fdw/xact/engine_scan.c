@@ -140,7 +140,7 @@ begin_scan(WtEngineScan *s, Snapshot snapshot)
 {
 	s->snap = wt_snapshot_for(snapshot);
 	s->pg = snapshot;
-	s->as_of = wt_clock_as_of();
+	s->as_of = wt_clock_as_of_unchecked();
 	s->owner = CurrentResourceOwner;
 	dlist_push_head(&scans, &s->node);
 }
@@ -403,7 +403,7 @@ wt_engine_scan_as_of_changed(Snapshot pg)
 	{
 		WtEngineScan *s = dlist_container(WtEngineScan, node, iter.cur);
 
-		if (s->pg == pg && s->as_of != wt_clock_as_of())
+		if (s->pg == pg && s->as_of != wt_clock_as_of_unchecked())
 			return true;
 	}
 	return false;
