@@ -323,3 +323,40 @@ SELECT count(*) FROM range_name WHERE k <> repeat('b', 64);
 SELECT min(k), max(k::text) FROM range_name;
 EXPLAIN (COSTS OFF) SELECT a.v FROM range_name a JOIN pg_class c ON c.relname = a.k AND c.relkind = 'zz' ;
 DROP FOREIGN TABLE range_name;
+
+-- Hints on keys that are too long, and what they say works.
+CREATE FOREIGN TABLE key_blob (k bytea, v bytea) SERVER widetable;
+INSERT INTO key_blob VALUES (repeat('x', 40000)::bytea, '');
+INSERT INTO key_blob SELECT sha256(b), b FROM (SELECT repeat('x', 40000)::bytea AS b) s;
+SELECT length(k), length(v) FROM key_blob;
+CREATE FOREIGN TABLE key_blob_cells (k text, family text, qualifier text, ts timestamptz, value text)
+    SERVER widetable OPTIONS (table_name 'public.key_blob', layout 'cells', key 'k');
+INSERT INTO key_blob_cells VALUES (repeat('x', 40000), 'd', 'v', NULL, '');
+CREATE FOREIGN TABLE key_digits (k numeric, v int) SERVER widetable;
+INSERT INTO key_digits VALUES (repeat('7', 80000)::numeric, 1);
+CREATE FOREIGN TABLE key_words (a text, b int, v int) SERVER widetable OPTIONS (key 'b, a');
+INSERT INTO key_words VALUES (repeat('x', 40000), 1, 1);
+DROP FOREIGN TABLE key_blob, key_blob_cells, key_digits, key_words;
+-- Layout cells shows digests as bytea: a last column alone, another one as part of the whole key.
+CREATE FOREIGN TABLE key_digest (a text OPTIONS (encoding 'md5', column 'd:a'), b int, v int)
+    SERVER widetable OPTIONS (key 'a, b', salt_buckets '2');
+INSERT INTO key_digest VALUES ('hello', 1, 1);
+CREATE FOREIGN TABLE key_digest_cells (a text OPTIONS (encoding 'md5', column 'd:a'), b int, qualifier text)
+    SERVER widetable OPTIONS (table_name 'public.key_digest', layout 'cells', key 'a, b', salt_buckets '2');
+CREATE FOREIGN TABLE key_digest_cells (a text OPTIONS (encoding 'md5', column 'd:a'), qualifier text)
+    SERVER widetable OPTIONS (table_name 'public.key_digest', layout 'cells', key 'a');
+CREATE FOREIGN TABLE key_digest_cells (k bytea, qualifier text)
+    SERVER widetable OPTIONS (table_name 'public.key_digest', layout 'cells', key 'k', salt_buckets '2');
+CREATE FOREIGN TABLE key_digest_cells (k bytea, qualifier text)
+    SERVER widetable OPTIONS (table_name 'public.key_digest', layout 'cells', key 'k');
+SELECT k, qualifier FROM key_digest_cells;
+DROP FOREIGN TABLE key_digest, key_digest_cells;
+CREATE FOREIGN TABLE key_digest (a int, b text OPTIONS (encoding 'sha1', column 'd:b'), v int)
+    SERVER widetable OPTIONS (key 'a, b', salt_buckets '2');
+INSERT INTO key_digest VALUES (1, 'hello', 1);
+CREATE FOREIGN TABLE key_digest_cells (a int, b text OPTIONS (encoding 'sha1', column 'd:b'), qualifier text)
+    SERVER widetable OPTIONS (table_name 'public.key_digest', layout 'cells', key 'a, b', salt_buckets '2');
+CREATE FOREIGN TABLE key_digest_cells (a int, b bytea, qualifier text)
+    SERVER widetable OPTIONS (table_name 'public.key_digest', layout 'cells', key 'a, b', salt_buckets '2');
+SELECT a, b, qualifier FROM key_digest_cells;
+DROP FOREIGN TABLE key_digest, key_digest_cells;

@@ -475,6 +475,7 @@ wt_alter_check_same_key(WtTable *t, wide_table_id table)
 					 errdetail("%s", why),
 					 errhint("State the same key, encodings and salt_buckets, or give one of them "
 							 "another table_name. "
-							 "A single key column of type bytea shows the key as it is stored.")));
+							 "A single key column of type bytea, without salt_buckets, shows the "
+							 "key as it is stored.")));
 	}
 }

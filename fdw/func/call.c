@@ -137,7 +137,7 @@ wt_call_rel(WtCall *c, FunctionCallInfo fcinfo, const char *function, int writes
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("cannot change or lock rows of \"%s\" while widetable.as_of is set",
 						c->relname),
-				 errhint("RESET widetable.as_of.")));
+				 errhint("SET widetable.as_of = ''.")));
 }
 
 void

@@ -98,7 +98,7 @@ wt_scan_begin(Oid relid, List *private, List *exprs, PlanState *ps, bool cacheab
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("cannot change or lock rows of \"%s\" while widetable.as_of is set",
 						get_rel_name(relid)),
-				 errhint("RESET widetable.as_of.")));
+				 errhint("SET widetable.as_of = ''.")));
 	st->cacheable = cacheable && wt_scan_cache_possible(st);
 	/* layout cells: wt_scan_start takes one, when the values are known */
 	if (st->cacheable && !st->t->cells_layout)

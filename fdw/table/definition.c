@@ -128,7 +128,10 @@ check_key_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 				 errmsg("key column \"%s\" must not have encoding \"%s\" in layout \"cells\"",
 						c->name,
 						wt_encoding_name(c->enc)),
-				 errhint("Declare the column as bytea: it shows the digest.")));
+				 c->last && !c->desc
+					 ? errhint("Declare the column as bytea: it shows the digest.")
+					 : errhint("Make a single column of type bytea the key, without option "
+							   "\"salt_buckets\": it shows the key as it is stored.")));
 	if (digest)
 		spec->family_name = wt_option_split_cell("column", spec->value[WT_OPTION_COLUMN], &c->qual,
 												 &c->qual_len);

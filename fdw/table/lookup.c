@@ -46,7 +46,8 @@ wt_lookup_cell(WtTable *t, const char *col, int *family, uint8 **qual, uint32 *q
 					 errmsg("column \"%s\" of \"%s\" does not map a single cell",
 							col,
 							get_rel_name(t->relid)),
-					 errhint("Name the cell as 'family:qualifier'.")));
+					 c->role == WT_KEY ? errhint("A key column is given by argument \"key\".")
+									   : errhint("Name the cell as 'family:qualifier'.")));
 		*family = c->family;
 		*qual = c->qual;
 		*qual_len = c->qual_len;

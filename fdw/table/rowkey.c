@@ -37,6 +37,7 @@
 #include "fdw/table/decode.h"
 #include "fdw/table/encode.h"
 #include "fdw/table/encoding.h"
+#include "fdw/table/type_kind.h"
 #include "fdw/table/types.h"
 
 #define ESCAPE	   0x00
@@ -129,6 +130,31 @@ wt_rowkey_salt(const uint8 *key, size_t n, int buckets)
 	return signed_h < 0 ? -signed_h : signed_h;
 }
 
+/* Adds the errhint on making a shorter key: an encoding, if only text can have made it long, which
+ * layout 'rows' alone has. */
+static int
+hint_shorter_key(WtTable *t)
+{
+	const WtColumn *text = NULL;
+
+	for (int i = 0; i < t->nkeys; i++)
+	{
+		const WtColumn *c = wt_key_column(t, i);
+
+		if (c->fixed_len > 0)
+			continue;
+		text = wt_is_string(c->typid) && !t->cells_layout ? c : NULL;
+		if (text == NULL)
+			break;
+	}
+	if (text == NULL)
+		return errhint("Make the key of a digest of the value, for example by sha256(), and store "
+					   "the value in a cell.");
+	return errhint("In a new table, encoding \"md5\" or \"sha1\" of column \"%s\" makes a short "
+				   "key of a long text.",
+				   text->name);
+}
+
 /* Checks the length of the key at start, and fills in its salt byte. */
 static void
 finish_key(WtTable *t, StringInfo out, int start)
@@ -152,7 +178,7 @@ finish_key(WtTable *t, StringInfo out, int start)
 				 errdetail("The key is %s.",
 						   wt_rowkey_hex((wide_bytes) {(uint8 *) out->data + start + head,
 													   len - head})),
-				 errhint("Encoding \"md5\" or \"sha1\" makes a short key of a long text.")));
+				 hint_shorter_key(t)));
 	if (head)
 		out->data[start] = (char) wt_rowkey_salt((uint8 *) out->data + start + 1, len - 1,
 												 t->salt_buckets);
