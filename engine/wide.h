@@ -71,10 +71,11 @@ typedef enum wide_status
 	WIDE_INVALID, /* an argument is wrong */
 	WIDE_LIMIT,	  /* beyond a stated limit */
 	WIDE_NOMEM,
-	WIDE_FULL,	   /* a table of the segment has no free entry */
-	WIDE_NOSPACE,  /* the file system is full, or a quota or the largest file size is reached */
-	WIDE_BUSY,	   /* another process holds it: wait and try again */
-	WIDE_CONFLICT, /* snapshot too old; serialization failure */
+	WIDE_FULL,		 /* a table of the segment has no free entry */
+	WIDE_NOSPACE,	 /* the file system is full, or a quota or the largest file size is reached */
+	WIDE_TEMP_LIMIT, /* more temporary files than the host allows */
+	WIDE_BUSY,		 /* another process holds it: wait and try again */
+	WIDE_CONFLICT,	 /* snapshot too old; serialization failure */
 	WIDE_IO,
 	WIDE_CORRUPT, /* bytes on disk are not what was written */
 	WIDE_INTERRUPTED,
@@ -137,6 +138,25 @@ typedef struct wide_host
 	 * NULL.
 	 */
 	uint64_t (*ended)(void *ctx, uint64_t *latest);
+	/*
+	 * Temporary files, which batches spill to.  All three may be NULL: the files are in
+	 * the store's directory, and nobody counts them.  Called in the thread that attached
+	 * the process, never in the helper thread.  A failure sets *why to its text, which is
+	 * valid until the next call.
+	 *
+	 * temp_open: writes the path of a new file to path (size bytes); the engine creates it
+	 * there and unlinks it.  *account stands for the file until temp_close.
+	 * Returns: WIDE_NOSPACE, WIDE_NOMEM, WIDE_IO.
+	 */
+	wide_status (*temp_open)(void *ctx, char *path, size_t size, void **account, const char **why);
+	/*
+	 * The file is going to have so many bytes: called before they are written, and again
+	 * when it is known that there are less.
+	 * Returns: WIDE_TEMP_LIMIT, and then the file counts with its former size; as above.
+	 */
+	wide_status (*temp_resize)(void *ctx, void *account, uint64_t bytes, const char **why);
+	/* The file is closed. */
+	void (*temp_close)(void *ctx, void *account);
 	/* Writes a line to the host's log; level 0 = debug, 1 = log, 2 = warning.  May be NULL. */
 	void (*report)(void *ctx, int level, const char *text);
 } wide_host;

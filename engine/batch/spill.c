@@ -19,6 +19,11 @@
  * on with another list.  Jobs become files in their order.  Before operations are
  * read, undone or committed, the batch waits for all jobs.
  *
+ * The host counts the files (spill_file.h).  For a list of the thread, the bytes that it
+ * has in memory are reserved before, and those that the file does not need are given
+ * back when the job is done.  A list for which the host grants no such reserve is written
+ * without the thread, and counted as it is written.
+ *
  * Invariant: a failure leaves the batch as it was.  The failure of a job is reported
  * by the next operation that waits for the job; the one after that tries again.
  *
@@ -54,6 +59,8 @@ static void
 add_file(wide_batch *b, spill_file *file, uint64_t from, uint64_t to)
 {
 	injection_point("batch-spilled");
+	if (file != NULL)
+		spill_file_count(file);
 	if (file != NULL)
 		b->spill.files[b->spill.nfiles++] = (batch_spilled) {.file = file, .from = from, .to = to};
 	counter_add(b->db, COUNTER_SPILLS, 1);
@@ -115,7 +122,11 @@ merge_tier(wide_batch *b)
 		total += spill_file_bytes(b->spill.files[i].file);
 	if (spill_file_writer_open(b->db, total, &w) != WIDE_OK)
 		return false;
-	st = op_merge_files(b, from, b->spill.nfiles, &m);
+	m = (op_merge) {0};
+	/* at once: without room for all of it no part needs to be written */
+	st = spill_file_writer_reserve(w, total, false);
+	if (st == WIDE_OK)
+		st = op_merge_files(b, from, b->spill.nfiles, &m);
 	if (st == WIDE_OK)
 		st = write_merged(b->db, &m, w, NULL, &file);
 	else
@@ -125,6 +136,8 @@ merge_tier(wide_batch *b)
 		return false;
 	for (int i = from; i < b->spill.nfiles; i++)
 		spill_file_unref(b->spill.files[i].file);
+	if (file != NULL)
+		spill_file_count(file);
 	b->spill.files[from].file = file;
 	b->spill.files[from].to = b->spill.files[b->spill.nfiles - 1].to;
 	b->spill.files[from].tier++;
@@ -177,8 +190,9 @@ struct spill_job
 	op_list *list;
 	op_undone undone;
 	spill_file_writer *w;
-	spill_file *file; /* the result; NULL: all operations were undone */
-	uint64_t to;	  /* its operations are below this number */
+	spill_file *written; /* the file of w: with this reference the thread never closes it */
+	spill_file *file;	 /* the result; NULL: all operations were undone */
+	uint64_t to;		 /* its operations are below this number */
 	_Atomic bool cancel;
 	bool reported; /* an operation has returned its failure; the next one runs it again */
 	wide_status st;
@@ -228,9 +242,21 @@ job_free(wide_batch *b, spill_job *j)
 	}
 	else
 		op_list_retire(j->list);
+	spill_file_unref(j->written);
 	spill_file_unref(j->file);
 	free(j->undone.intervals);
 	free(j);
+}
+
+/* Runs a job again that has failed, in this thread. */
+static wide_status
+run_again(wide_batch *b, spill_job *j)
+{
+	spill_file_unref(j->written);
+	j->written = NULL;
+	TRY(spill_file_writer_open(b->db, j->list->end, &j->w));
+	run_job(&j->job);
+	return WIDE_OK;
 }
 
 /* Turns jobs into files, in their order: waits until at most `leave` are left, and takes those
@@ -244,11 +270,9 @@ collect_jobs(wide_batch *b, int leave)
 	{
 		helper_wait(b->spill.helper, &j->job);
 		TRY(files_reserve(b));
-		if (j->reported)
-		{
-			TRY(spill_file_writer_open(b->db, j->list->end, &j->w));
-			run_job(&j->job);
-		}
+		/* WIDE_BUSY: the file needs more than was reserved */
+		if (j->reported || j->st == WIDE_BUSY)
+			TRY(run_again(b, j));
 		if (j->st != WIDE_OK)
 		{
 			j->reported = true;
@@ -312,7 +336,8 @@ spill_cancel(wide_batch *b)
 	spare_free(b);
 }
 
-/* Hands the list to the helper thread and goes on with another one. */
+/* Hands the list to the helper thread and goes on with another one.  Fails with WIDE_TEMP_LIMIT
+ * if the host grants no reserve for it. */
 static wide_status
 spill_to_helper(wide_batch *b)
 {
@@ -331,12 +356,20 @@ spill_to_helper(wide_batch *b)
 	st = op_undone_copy(&b->ops.undone, &j->undone);
 	if (st == WIDE_OK)
 		st = spill_file_writer_open(b->db, l->end, &j->w);
+	/* a node takes more bytes in memory than its entry in a file, in all practical cases */
+	if (st == WIDE_OK)
+		st = spill_file_writer_reserve(j->w,
+									   l->end - l->start < spill_reserve_most ? l->end - l->start
+																			  : spill_reserve_most,
+									   true);
 	if (st != WIDE_OK)
 	{
+		spill_file_writer_abandon(j->w);
 		free(j->undone.intervals);
 		free(j);
 		return st;
 	}
+	j->written = spill_file_writer_file(j->w);
 	j->to = b->ops.next;
 	j->job.run = run_job;
 	while (*end != NULL)
@@ -361,7 +394,12 @@ spill_batch(wide_batch *b)
 	spill_file_writer *w;
 
 	if (b->spill.limit < b->spill.memory && l->users == 0)
-		return spill_to_helper(b);
+	{
+		wide_status st = spill_to_helper(b);
+
+		if (st != WIDE_TEMP_LIMIT)
+			return st;
+	}
 	TRY(spill_settle(b));
 	TRY(files_reserve(b));
 	TRY(spill_file_writer_open(b->db, l->end, &w));

@@ -11,9 +11,12 @@ TUNABLE(int, spill_fan, 16);
 /* Bytes below which a list is not worth a thread. */
 TUNABLE(size_t, spill_piece_least, (size_t) 1 << 20);
 
+/* Most bytes that are reserved for a file of the helper thread. */
+TUNABLE(uint64_t, spill_reserve_most, UINT64_MAX);
+
 /* Spills the list, through the helper thread if the batch is only written to.
  * Requires: the list is not empty.
- * Returns: WIDE_NOMEM, WIDE_NOSPACE, WIDE_IO; the failure of an earlier list. */
+ * Returns: WIDE_NOMEM, WIDE_NOSPACE, WIDE_TEMP_LIMIT, WIDE_IO; the failure of an earlier list. */
 extern wide_status spill_batch(wide_batch *b);
 
 /* Sets the bytes that lists may take, for a new command; it may use the helper thread again. */

@@ -3,8 +3,12 @@
  *
  * A file is written once, in order of (family, key), and read through cursors.  It is
  * unlinked as soon as it is created, so nothing is left behind whatever ends the
- * process.  (The name that it has until then ends in .tmp, so recovery removes it.)
- * It is never synced: no process reads it after a crash.
+ * process.  (The host removes a file that still has its name after a crash, or recovery
+ * does: in the store's directory the name ends in .tmp.)  It is never synced: no process
+ * reads it after a crash.
+ *
+ * Invariant: the host counts a file with at least the bytes that it has, so no file
+ * exceeds the host's limit, not even for a moment.
  *
  *     blocks, each
  *        8  xxh3-64 of the rest of the block, seed: its offset
@@ -76,9 +80,12 @@ typedef struct place
 struct spill_file
 {
 	wide_db *db;
+	char *path; /* for messages; it is unlinked */
 	int fd;
 	int refs;
 	uint64_t bytes;
+	void *account;	  /* the host's; NULL: the host does not count it */
+	uint64_t counted; /* bytes that the host counts */
 	place *places;
 	int nplaces, places_cap;
 	buffer keys;
@@ -90,6 +97,7 @@ struct spill_file_writer
 	spill_file *file;
 
 	/* output */
+	bool reserved;	/* must not ask the host for more; see spill_file_writer_reserve */
 	uint32_t block; /* bytes at which a block ends */
 	buffer out;		/* blocks that are not written yet; the last may be open */
 	size_t open;	/* offset of the open block in out; SIZE_MAX: none */
@@ -114,6 +122,49 @@ damaged(const char *what)
 	return status_fail(WIDE_CORRUPT, "a temporary file of the transaction: %s", what);
 }
 
+/* Sets where the file is to be. */
+static wide_status
+choose_path(spill_file *f)
+{
+	wide_db *db = f->db;
+	const char *why = "";
+	char path[1100];
+	wide_status st = WIDE_OK;
+
+	if (db->host.temp_open != NULL)
+		st = db->host.temp_open(db->host.ctx, path, sizeof(path), &f->account, &why);
+	else
+		snprintf(path, sizeof(path), "%s/%08llx.run.tmp", db->dir,
+				 (unsigned long long) file_set_new_number(db));
+	if (st != WIDE_OK)
+		return status_fail(st, "%s", why);
+	f->path = strdup(path);
+	return f->path != NULL ? WIDE_OK : status_fail(WIDE_NOMEM, "out of memory for a transaction");
+}
+
+/* Counts the file with so many bytes. */
+static wide_status
+count(spill_file *f, uint64_t bytes)
+{
+	const char *why = "";
+	wide_status st;
+
+	if (f->account == NULL || bytes == f->counted)
+		return WIDE_OK;
+	st = f->db->host.temp_resize(f->db->host.ctx, f->account, bytes, &why);
+	if (st != WIDE_OK)
+		return status_fail(st, "%s", why);
+	f->counted = bytes;
+	return WIDE_OK;
+}
+
+void
+spill_file_count(spill_file *f)
+{
+	/* the host lowers a size without fail; if not, the file counts as more than it is */
+	(void) count(f, f->bytes);
+}
+
 void
 spill_file_unref(spill_file *f)
 {
@@ -121,6 +172,9 @@ spill_file_unref(spill_file *f)
 		return;
 	if (f->fd >= 0)
 		f->db->os->close(f->db->os, f->fd);
+	if (f->account != NULL)
+		f->db->host.temp_close(f->db->host.ctx, f->account);
+	free(f->path);
 	buffer_free(&f->filter);
 	buffer_free(&f->keys);
 	free(f->places);
@@ -144,24 +198,27 @@ static wide_status
 file_new(wide_db *db, spill_file **out)
 {
 	spill_file *f = calloc(1, sizeof(*f));
-	char path[1100];
+	wide_status st;
 
 	if (f == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory for a transaction");
 	f->db = db;
 	f->refs = 1;
-	snprintf(path, sizeof path, "%s/%08llx.run.tmp", db->dir,
-			 (unsigned long long) file_set_new_number(db));
-	f->fd = db->os->open(db->os, path, O_RDWR | O_CREAT | O_TRUNC);
-	if (f->fd < 0)
+	f->fd = -1;
+	st = choose_path(f);
+	if (st == WIDE_OK)
 	{
-		wide_status st = os_fail(f->fd, "create file", path);
-
+		f->fd = db->os->open(db->os, f->path, O_RDWR | O_CREAT | O_TRUNC);
+		if (f->fd < 0)
+			st = os_fail(f->fd, "create file", f->path);
+	}
+	if (st != WIDE_OK)
+	{
 		spill_file_unref(f);
 		return st;
 	}
-	/* if this fails, recovery removes the file */
-	db->os->unlink(db->os, path);
+	/* if this fails, the next start removes the file */
+	db->os->unlink(db->os, f->path);
 	*out = f;
 	return WIDE_OK;
 }
@@ -192,6 +249,33 @@ spill_file_writer_open(wide_db *db, uint64_t total, spill_file_writer **out)
 	return WIDE_OK;
 }
 
+wide_status
+spill_file_writer_reserve(spill_file_writer *w, uint64_t bytes, bool thread)
+{
+	TRY(count(w->file, bytes));
+	w->reserved = thread && w->file->account != NULL;
+	return WIDE_OK;
+}
+
+spill_file *
+spill_file_writer_file(spill_file_writer *w)
+{
+	return spill_file_ref(w->file);
+}
+
+/* Has the host count the bytes that are going to be written. */
+static wide_status
+count_output(spill_file_writer *w)
+{
+	uint64_t bytes = w->file->bytes + w->out.len;
+
+	if (bytes <= w->file->counted || w->file->account == NULL)
+		return WIDE_OK;
+	if (w->reserved)
+		return status_fail(WIDE_BUSY, "more than was reserved");
+	return count(w->file, bytes);
+}
+
 static wide_status
 write_out(spill_file_writer *w)
 {
@@ -200,9 +284,10 @@ write_out(spill_file_writer *w)
 
 	if (w->out.len == 0)
 		return WIDE_OK;
+	TRY(count_output(w));
 	e = f->db->os->pwrite(f->db->os, f->fd, w->out.data, w->out.len, f->bytes);
 	if (e < 0)
-		return os_fail(e, "write", "a temporary file of the transaction");
+		return os_fail(e, "write", f->path);
 	f->bytes += w->out.len;
 	w->out.len = 0;
 	/* give back the memory for a giant value */
@@ -383,7 +468,7 @@ load_block(spill_file_cursor *c, int i)
 	TRY(buffer_reserve(&c->block, (size_t) (end - off)));
 	got = f->db->os->pread(f->db->os, f->fd, c->block.data, (size_t) (end - off), off);
 	if (got < 0)
-		return os_fail(got, "read", "a temporary file of the transaction");
+		return os_fail(got, "read", f->path);
 	if ((uint64_t) got != end - off || get_u32le(c->block.data + 8) != end - off - SPILL_HEAD ||
 		get_u64le(c->block.data) != hash_xxh3(c->block.data + 8, (size_t) (end - off) - 8, off))
 		return damaged("a block is damaged");

@@ -21,6 +21,7 @@ static const int sqlstates[] = {
 	[WIDE_NOMEM] = ERRCODE_OUT_OF_MEMORY,
 	[WIDE_FULL] = ERRCODE_INSUFFICIENT_RESOURCES,
 	[WIDE_NOSPACE] = ERRCODE_DISK_FULL,
+	[WIDE_TEMP_LIMIT] = ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
 	[WIDE_BUSY] = ERRCODE_OBJECT_IN_USE,
 	[WIDE_CONFLICT] = ERRCODE_T_R_SERIALIZATION_FAILURE,
 	[WIDE_IO] = ERRCODE_IO_ERROR,
@@ -33,6 +34,27 @@ wt_error_sqlstate(wide_status st)
 	int state = (size_t) st < lengthof(sqlstates) ? sqlstates[st] : 0;
 
 	return state != 0 ? state : ERRCODE_INTERNAL_ERROR;
+}
+
+int
+wt_error_hint(wide_status st)
+{
+	switch (st)
+	{
+		case WIDE_CONFLICT:
+			return errhint("The transaction might succeed if retried.");
+		case WIDE_FULL:
+			return errhint("See widetable.memtable_size and widetable.max_tables.");
+		case WIDE_NOSPACE:
+			/* the text of the status names the file */
+			return errhint("Make room on the file system of that file; nothing else needs to be "
+						   "done.");
+		case WIDE_TEMP_LIMIT:
+			return errhint("Write less in one transaction, or set widetable.write_memory or "
+						   "temp_file_limit higher.");
+		default:
+			return 0;
+	}
 }
 
 void
@@ -53,12 +75,7 @@ wt_error_check(wide_status st, const char *what)
 			(errcode(wt_error_sqlstate(st)),
 			 what ? errmsg("%s: %s", what, wide_error_text())
 				  : errmsg("widetable: %s", wide_error_text()),
-			 st == WIDE_CONFLICT ? errhint("The transaction might succeed if retried.") : 0,
-			 st == WIDE_FULL ? errhint("See widetable.memtable_size and widetable.max_tables.") : 0,
-			 st == WIDE_NOSPACE ? errhint("Make room on the file system of directory \"%s\" in "
-										  "the data directory; nothing else needs to be done.",
-										  WT_DIRECTORY)
-								: 0));
+			 wt_error_hint(st)));
 }
 
 ErrorData *

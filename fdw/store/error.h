@@ -28,4 +28,7 @@ extern ErrorData *wt_error_take(MemoryContext caller);
 /* Returns: the SQLSTATE of a status that is not WIDE_OK. */
 extern int wt_error_sqlstate(wide_status st);
 
+/* Inside ereport(): adds the errhint of a status that has one. */
+extern int wt_error_hint(wide_status st);
+
 #endif /* WT_ERROR_H */

@@ -20,6 +20,7 @@
 #include "fdw/store/backup.h"
 #include "fdw/store/clock.h"
 #include "fdw/store/compat.h"
+#include "fdw/store/temp_file.h"
 
 /*
  * A barrier (DROP DATABASE waits until every process has passed it) is passed here;
@@ -136,4 +137,5 @@ wt_host_fill(wide_host *host)
 						 .ended = host_ended,
 						 .files_held = host_files_held,
 						 .report = host_report};
+	wt_temp_file_fill(host);
 }

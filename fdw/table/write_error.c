@@ -20,5 +20,6 @@ wt_write_error_check(wide_status st, WtTable *t, wide_bytes key)
 	ereport(ERROR,
 			(errcode(wt_error_sqlstate(st)),
 			 errmsg("could not write to table \"%s\": %s", t->table_name, wide_error_text()),
-			 errdetail("Key %s.", wt_key_text(t, key))));
+			 errdetail("Key %s.", wt_key_text(t, key)),
+			 wt_error_hint(st)));
 }

@@ -26,6 +26,7 @@
 #include "fdw/store/error.h"
 #include "fdw/store/settings.h"
 #include "fdw/store/store.h"
+#include "fdw/store/temp_file.h"
 
 typedef struct CommandMark
 {
@@ -60,6 +61,7 @@ wt_batch(bool create)
 				 errmsg("cannot write to wide tables during a parallel operation")));
 	if (batch != NULL || !create)
 		return batch;
+	wt_temp_file_prepare();
 	wt_error_check(wide_batch_new(wt_store_db(), &batch), "could not begin writing");
 	return batch;
 }

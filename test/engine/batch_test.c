@@ -642,6 +642,148 @@ test_piece_fails(void **state)
 	}
 }
 
+/* A host that counts temporary files. */
+static struct
+{
+	pthread_t thread; /* the only one that may call */
+	uint64_t limit, used, most;
+	int files, calls;
+} temp;
+
+static wide_status
+temp_open(void *ctx, char *path, size_t size, void **account, const char **why)
+{
+	assert_true(pthread_equal(pthread_self(), temp.thread));
+	snprintf(path, size, "%s/temp%d", ((store *) ctx)->dir, temp.calls++);
+	*account = calloc(1, sizeof(uint64_t));
+	temp.files++;
+	return WIDE_OK;
+}
+
+static wide_status
+temp_resize(void *ctx, void *account, uint64_t bytes, const char **why)
+{
+	uint64_t *counted = account;
+
+	(void) ctx;
+	assert_true(pthread_equal(pthread_self(), temp.thread));
+	*why = "too much";
+	if (bytes > *counted && temp.used - *counted + bytes > temp.limit)
+		return WIDE_TEMP_LIMIT;
+	temp.used += bytes - *counted;
+	*counted = bytes;
+	temp.most = temp.used > temp.most ? temp.used : temp.most;
+	return WIDE_OK;
+}
+
+static void
+temp_close(void *ctx, void *account)
+{
+	(void) ctx;
+	assert_true(pthread_equal(pthread_self(), temp.thread));
+	temp.used -= *(uint64_t *) account;
+	temp.files--;
+	free(account);
+}
+
+/* Writes under a limit, then without one.  Returns true if the limit was reached. */
+static bool
+write_with_limit(uint64_t limit, char **text)
+{
+	store s;
+	wide_batch *b;
+	uint64_t mark;
+	char *want, *got;
+	wide_status st = WIDE_OK;
+
+	begin(&s, 1);
+	s.db->host.temp_open = temp_open;
+	s.db->host.temp_resize = temp_resize;
+	s.db->host.temp_close = temp_close;
+	memset(&temp, 0, sizeof(temp));
+	temp.thread = pthread_self();
+	temp.limit = limit;
+	assert_ok(wide_batch_new(s.db, &b));
+	wide_batch_command(b, 1 << 20);
+	assert_ok(fill(b, 0, 100, 0));
+	mark = wide_batch_mark(b);
+	for (int rows = 100; st == WIDE_OK && rows < 6000; rows += 50)
+	{
+		st = fill(b, rows, rows + 50, 1);
+		assert_true(temp.used >= spilled_bytes(b));
+	}
+	if (st == WIDE_OK)
+		st = spill_settle(b);
+	if (st != WIDE_OK)
+	{
+		assert_int_equal(st, WIDE_TEMP_LIMIT);
+		assert_string_equal(wide_error_text(), "too much");
+	}
+	assert_true(temp.most <= limit);
+	/* what was written before the failure is there, and what is not needed is given back */
+	temp.limit = UINT64_MAX;
+	wide_batch_rewind(b, mark);
+	want = own_text(&s, b, wide_batch_mark(b), false);
+	assert_true(strlen(want) > 500);
+	assert_int_equal(temp.used, spilled_bytes(b));
+	wide_batch_command(b, 1 << 20);
+	assert_ok(fill(b, 0, 3000, 1));
+	*text = own_text(&s, b, wide_batch_mark(b), false);
+	assert_int_equal(temp.used, spilled_bytes(b));
+	assert_true(temp.used > 0);
+	wide_batch_rewind(b, mark);
+	got = own_text(&s, b, wide_batch_mark(b), false);
+	assert_string_equal(got, want);
+	free(got);
+	if (limit % 2 == 0)
+		assert_ok(store_commit(&s, b, NULL));
+	else
+		wide_batch_free(b);
+	assert_int_equal(temp.used, 0);
+	assert_int_equal(temp.files, 0);
+	free(want);
+	store_drop(&s);
+	return st != WIDE_OK;
+}
+
+/*
+ * The host limits the bytes of temporary files: no limit is exceeded at any time, a write
+ * beyond it fails and leaves the batch as it was, and the host is asked in one thread only.
+ * With a small reserve the thread's files come back unfinished.
+ */
+static void
+test_temp_limit(void **state)
+{
+	char *first = NULL;
+
+	(void) state;
+	spill_piece_least = 1000;
+	for (int way = 0; way < 4; way++)
+	{
+		bool reached = true;
+
+		threads_refused = way & 1;
+		spill_reserve_most = way & 2 ? 30000 : UINT64_MAX;
+		for (uint64_t limit = 0; reached; limit = limit * 3 / 2 + 5001)
+		{
+			char *text;
+
+			reached = write_with_limit(limit, &text);
+			if (first == NULL)
+				first = text;
+			else
+			{
+				assert_string_equal(text, first);
+				free(text);
+			}
+		}
+	}
+	free(first);
+	threads_refused = false;
+	spill_reserve_most = UINT64_MAX;
+	spill_piece_least = 1 << 20;
+}
+
 /* The data under an open scan is spilled to a file. */
 static void
 test_spilled_under_scan(void **state)
@@ -1544,6 +1686,7 @@ main(void)
 		cmocka_unit_test(test_large_without_files),
 		cmocka_unit_test(test_spilled),
 		cmocka_unit_test(test_piece_fails),
+		cmocka_unit_test(test_temp_limit),
 		cmocka_unit_test(test_spilled_under_scan),
 		cmocka_unit_test(test_restart_after_failure),
 		cmocka_unit_test(test_memory_given_back),

@@ -26,9 +26,10 @@ static inline const char *
 status_name(wide_status st)
 {
 	static const char *const names[] = {
-		"WIDE_OK",		 "WIDE_END",   "WIDE_NOTFOUND", "WIDE_EXISTS",		"WIDE_INVALID",
-		"WIDE_LIMIT",	 "WIDE_NOMEM", "WIDE_FULL",		"WIDE_NOSPACE",		"WIDE_BUSY",
-		"WIDE_CONFLICT", "WIDE_IO",	   "WIDE_CORRUPT",	"WIDE_INTERRUPTED", "WIDE_POISONED"};
+		"WIDE_OK",		"WIDE_END",		   "WIDE_NOTFOUND",	   "WIDE_EXISTS",
+		"WIDE_INVALID", "WIDE_LIMIT",	   "WIDE_NOMEM",	   "WIDE_FULL",
+		"WIDE_NOSPACE", "WIDE_TEMP_LIMIT", "WIDE_BUSY",		   "WIDE_CONFLICT",
+		"WIDE_IO",		"WIDE_CORRUPT",	   "WIDE_INTERRUPTED", "WIDE_POISONED"};
 
 	_Static_assert(sizeof names / sizeof *names == WIDE_POISONED + 1, "a name for each status");
 	return names[st];
