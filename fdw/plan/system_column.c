@@ -8,11 +8,13 @@
  * row, would change every row.  So a statement that reads one of them is refused while it is
  * planned.
  *
- * Invariant: no plan evaluates a system column other than tableoid on a row of a wide table.  The
- * one exception is a ctid that PostgreSQL adds itself.  It marks the rows of a parent (FOR UPDATE,
- * or a table that is joined in an UPDATE) with the ctid for the ordinary tables among the
- * children and the whole row for the foreign ones.  The children share one target list, so the
- * scan of a wide child delivers a ctid that nothing reads.
+ * Invariant: no plan evaluates a system column other than tableoid on a row of a wide table.
+ * Two kinds of ctid are left in, which PostgreSQL adds itself:
+ *	- for targets of MERGE.  PostgreSQL refuses foreign targets when the statement starts.
+ *	- for the rows of a parent that it marks (FOR UPDATE, or a table that is joined in an
+ *	  UPDATE): the ctid for the ordinary tables among the children, the whole row for the
+ *	  foreign ones.  The children share one target list, so the scan of a wide child delivers
+ *	  a ctid that nothing reads.
  *
  * The planner alone knows all expressions on a table: views and functions have been expanded, and
  * columns of a parent translated to those of the children that are left.  An INSERT that is
@@ -162,6 +164,26 @@ is_in_mark_only(List *tlist, PlanRowMark *mark, CtidSearch *s)
 	return true;
 }
 
+/* Returns the table of the statement that rel is, or is a child of. */
+static Index
+top_parent(PlannerInfo *root, RelOptInfo *rel)
+{
+	Index parent = rel->relid;
+
+	while (root->append_rel_array != NULL && root->append_rel_array[parent] != NULL)
+		parent = root->append_rel_array[parent]->parent_relid;
+	return parent;
+}
+
+/* Returns true if rel is a target of MERGE.  PostgreSQL wants the ctid of every target, and refuses
+ * foreign ones when the statement starts. */
+static bool
+is_target_of_merge(PlannerInfo *root, RelOptInfo *rel)
+{
+	return root->parse->commandType == CMD_MERGE &&
+		   top_parent(root, rel) == (Index) root->parse->resultRelation;
+}
+
 /*
  * Returns true if rel is a child of a table of the statement that has a row mark with the ctid,
  * and the statement itself does not read it.
@@ -170,11 +192,10 @@ static bool
 ctid_is_of_mark(PlannerInfo *root, RelOptInfo *rel)
 {
 	Query *parse = root->parse;
-	CtidSearch s = {.rel = rel->relid};
+	CtidSearch s = {0};
 	PlanRowMark *mark;
 
-	while (root->append_rel_array != NULL && root->append_rel_array[s.rel] != NULL)
-		s.rel = root->append_rel_array[s.rel]->parent_relid;
+	s.rel = top_parent(root, rel);
 	mark = get_plan_rowmark(root->rowMarks, s.rel);
 	if (s.rel == rel->relid || mark == NULL || (mark->allMarkTypes & ~(1 << ROW_MARK_COPY)) == 0)
 		return false;
@@ -195,7 +216,8 @@ wt_system_column_check_scan(PlannerInfo *root, RelOptInfo *rel, WtTable *t)
 	foreach(lc, rel->baserestrictinfo)
 		pull_varattnos((Node *) lfirst_node(RestrictInfo, lc)->clause, rel->relid, &attrs);
 	attno = first_refused(attrs, false);
-	if (attno == SelfItemPointerAttributeNumber && ctid_is_of_mark(root, rel))
+	if (attno == SelfItemPointerAttributeNumber &&
+		(ctid_is_of_mark(root, rel) || is_target_of_merge(root, rel)))
 		attno = first_refused(attrs, true);
 	if (attno != 0)
 		refuse(t, attno);
