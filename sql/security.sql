@@ -5,8 +5,18 @@ SET client_min_messages = warning;
 CREATE ROLE regress_wt_owner;
 CREATE ROLE regress_wt_other;
 GRANT CREATE ON SCHEMA public TO regress_wt_owner, regress_wt_other;
+GRANT USAGE ON FOREIGN SERVER widetable TO regress_wt_owner, regress_wt_other;
 CREATE SCHEMA sec;
 GRANT ALL ON SCHEMA sec TO regress_wt_owner, regress_wt_other;
+
+-- the privilege to use the server is granted by an administrator, and the error says so
+CREATE ROLE regress_wt_nobody;
+GRANT ALL ON SCHEMA sec TO regress_wt_nobody;
+SET ROLE regress_wt_nobody;
+CREATE FOREIGN TABLE sec.a (k text COLLATE "C", v text) SERVER widetable;
+RESET ROLE;
+DROP OWNED BY regress_wt_nobody;
+DROP ROLE regress_wt_nobody;
 
 SET ROLE regress_wt_owner;
 CREATE FOREIGN TABLE sec.a (k text COLLATE "C", v text, s text, n bigint) SERVER widetable;
@@ -127,6 +137,7 @@ RESET widetable.as_of;
 -- reappear in a new table of an old name
 DROP EXTENSION widetable CASCADE;
 CREATE EXTENSION widetable;
+GRANT USAGE ON FOREIGN SERVER widetable TO regress_wt_other;
 SET ROLE regress_wt_other;
 CREATE FOREIGN TABLE sec.r (k text COLLATE "C", n bigint) SERVER widetable;
 SELECT * FROM sec.r;

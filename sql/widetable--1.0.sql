@@ -13,7 +13,7 @@ COMMENT ON FOREIGN DATA WRAPPER widetable IS 'wide tables: row key, family, qual
 CREATE SERVER widetable FOREIGN DATA WRAPPER widetable;
 COMMENT ON SERVER widetable IS 'the store of this cluster';
 GRANT USAGE ON SCHEMA @extschema@ TO PUBLIC;
-GRANT USAGE ON FOREIGN SERVER widetable TO PUBLIC;
+-- USAGE on the server lets a role make wide tables, which take memory and log from all roles: an administrator grants it.
 
 -- ------------------------------------- foreign tables make engine tables
 
@@ -27,12 +27,13 @@ CREATE EVENT TRIGGER widetable_ddl_command_end ON ddl_command_end
     EXECUTE FUNCTION @extschema@.ddl_command_end();
 CREATE EVENT TRIGGER widetable_sql_drop ON sql_drop
     EXECUTE FUNCTION @extschema@.sql_drop();
--- These commands may drop the trigger above, which then does not fire. This trigger loads the library, which has a hook.
+-- Commands that drop may drop the trigger above, which then does not fire. This trigger loads the library, which has a
+-- hook. For CREATE FOREIGN TABLE it says which privilege is missing and how it is granted.
 CREATE FUNCTION @extschema@.ddl_command_start() RETURNS event_trigger
     LANGUAGE C AS 'MODULE_PATHNAME', 'wt_ddl_command_start';
 REVOKE ALL ON FUNCTION @extschema@.ddl_command_start() FROM PUBLIC;
 CREATE EVENT TRIGGER widetable_ddl_command_start ON ddl_command_start
-    WHEN TAG IN ('DROP EXTENSION', 'DROP SCHEMA', 'DROP OWNED')
+    WHEN TAG IN ('DROP EXTENSION', 'DROP SCHEMA', 'DROP OWNED', 'CREATE FOREIGN TABLE')
     EXECUTE FUNCTION @extschema@.ddl_command_start();
 
 -- --------------------------------------------------- functions on one row

@@ -15,17 +15,23 @@
 
 #include "catalog/objectaccess.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_foreign_server.h"
 #include "catalog/pg_inherits.h"
 #include "commands/event_trigger.h"
 #include "executor/spi.h"
 #include "fmgr.h"
+#include "foreign/foreign.h"
 #include "miscadmin.h"
+#include "nodes/parsenodes.h"
 #include "storage/lockdefs.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
 #include "engine/wide.h"
 #include "fdw/ddl/binding.h"
 #include "fdw/ddl/stored_table.h"
+#include "fdw/store/compat.h"
 #include "fdw/store/error.h"
 #include "fdw/store/store.h"
 #include "fdw/table/table.h"
@@ -169,6 +175,26 @@ wt_sql_drop(PG_FUNCTION_ARGS)
 }
 
 /*
+ * PostgreSQL checks the privilege on the server, too, but its error does not say what to do.
+ * Errors: 42501 if the user must not use the server of the new foreign table, and that is ours.
+ */
+static void
+check_server_usage(const CreateForeignTableStmt *stmt)
+{
+	ForeignServer *server = GetForeignServerByName(stmt->servername, true);
+
+	if (server == NULL || !wt_table_is_server_ours(server) || wt_may_use_server(server->serverid))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+			 errmsg("permission denied for foreign server %s", server->servername),
+			 errhint("A superuser or the server's owner lets a role create wide tables: "
+					 "GRANT USAGE ON FOREIGN SERVER %s TO %s;",
+					 quote_identifier(server->servername),
+					 quote_identifier(GetUserNameFromId(GetUserId(), false)))));
+}
+
+/*
  * The event trigger for drops does not fire in a command that drops the trigger itself, as
  * DROP EXTENSION does.  Then, and if event triggers are off, PostgreSQL's hook sees the
  * drop, if the library is loaded.  This event trigger before such commands loads it.
@@ -178,7 +204,14 @@ PG_FUNCTION_INFO_V1(wt_ddl_command_start);
 Datum
 wt_ddl_command_start(PG_FUNCTION_ARGS)
 {
+	Node *stmt;
+
 	check_trigger(fcinfo, "widetable.ddl_command_start");
+	stmt = ((EventTriggerData *) fcinfo->context)->parsetree;
+	/* with IF NOT EXISTS there may be nothing to create: PostgreSQL knows */
+	if (stmt != NULL && IsA(stmt, CreateForeignTableStmt) &&
+		!((CreateForeignTableStmt *) stmt)->base.if_not_exists)
+		check_server_usage((CreateForeignTableStmt *) stmt);
 	PG_RETURN_NULL();
 }
 

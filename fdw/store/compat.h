@@ -120,6 +120,10 @@
 /* privileges that a statement needs have nodes and a list of their own */
 #define WtPermissions				  RTEPermissionInfo
 #define wt_permissions(estate)		  ((estate)->es_rteperminfos)
+#define wt_may_use_server(server) \
+	(object_aclcheck(ForeignServerRelationId, server, GetUserId(), ACL_USAGE) == ACLCHECK_OK)
+#define wt_may_create_in(schema, role) \
+	(object_aclcheck(NamespaceRelationId, schema, role, ACL_CREATE) == ACLCHECK_OK)
 /* no argument for nullability by outer joins */
 #define wt_expression_pathkey(root, expr, opno, rel) \
 	build_expression_pathkey(root, expr, opno, rel, false)
@@ -139,6 +143,10 @@
 #define wt_guc_free(p)				  free(p)
 #define wt_decode_datetime(fields, types, n, kind, tm, fsec, tz) \
 	DecodeDateTime(fields, types, n, kind, tm, fsec, tz)
+#define wt_may_use_server(server) \
+	(pg_foreign_server_aclcheck(server, GetUserId(), ACL_USAGE) == ACLCHECK_OK)
+#define wt_may_create_in(schema, role) \
+	(pg_namespace_aclcheck(schema, role, ACL_CREATE) == ACLCHECK_OK)
 #define wt_expression_pathkey(root, expr, opno, rel) \
 	build_expression_pathkey(root, expr, NULL, opno, rel, false)
 #define wt_make_range(type, lower, upper, empty) make_range(type, lower, upper, empty)

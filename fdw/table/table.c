@@ -46,6 +46,29 @@ wt_table_server(Oid relid)
 	return GetForeignServerExtended(server, FSV_MISSING_OK);
 }
 
+bool
+wt_table_is_server_ours(const ForeignServer *server)
+{
+	ForeignDataWrapper *fdw = GetForeignDataWrapperExtended(server->fdwid, FDW_MISSING_OK);
+	HeapTuple proc;
+	bool ours = false;
+
+	if (fdw == NULL)
+		return false;
+	/* wrappers can be renamed, and there may be several: the handler identifies them */
+	proc = SearchSysCache1(PROCOID, ObjectIdGetDatum(fdw->fdwhandler));
+	if (HeapTupleIsValid(proc))
+	{
+		bool isnull;
+		Datum src = SysCacheGetAttr(PROCOID, proc, Anum_pg_proc_prosrc, &isnull);
+
+		ours = ((Form_pg_proc) GETSTRUCT(proc))->prolang == ClanguageId && !isnull &&
+			   strcmp(TextDatumGetCString(src), "wt_handler") == 0;
+		ReleaseSysCache(proc);
+	}
+	return ours;
+}
+
 WtTable *
 wt_table_parse(Relation rel)
 {
@@ -185,30 +208,13 @@ bool
 wt_table_is_ours(Oid relid)
 {
 	ForeignServer *server;
-	ForeignDataWrapper *fdw;
-	HeapTuple proc;
-	bool ours = false;
 
 	if (get_rel_relkind(relid) != RELKIND_FOREIGN_TABLE)
 		return false;
 	if (find_cached(relid) != NULL)
 		return true;
 	server = wt_table_server(relid);
-	fdw = server ? GetForeignDataWrapperExtended(server->fdwid, FDW_MISSING_OK) : NULL;
-	if (fdw == NULL)
-		return false;
-	/* wrappers can be renamed, and there may be several: the handler identifies them */
-	proc = SearchSysCache1(PROCOID, ObjectIdGetDatum(fdw->fdwhandler));
-	if (HeapTupleIsValid(proc))
-	{
-		bool isnull;
-		Datum src = SysCacheGetAttr(PROCOID, proc, Anum_pg_proc_prosrc, &isnull);
-
-		ours = ((Form_pg_proc) GETSTRUCT(proc))->prolang == ClanguageId && !isnull &&
-			   strcmp(TextDatumGetCString(src), "wt_handler") == 0;
-		ReleaseSysCache(proc);
-	}
-	return ours;
+	return server != NULL && wt_table_is_server_ours(server);
 }
 
 WtTable *

@@ -28,4 +28,7 @@ extern ForeignServer *wt_table_server(Oid relid);
  * is gone is not. */
 extern bool wt_table_is_ours(Oid relid);
 
+/* Returns true if it is a server of this wrapper. */
+extern bool wt_table_is_server_ours(const ForeignServer *server);
+
 #endif /* WT_TABLE_H */

@@ -1,4 +1,5 @@
 CREATE EXTENSION widetable;
+-- roles other than superusers create wide tables after: GRANT USAGE ON FOREIGN SERVER widetable TO ...;
 -- ordinary tables that the steps load from and join with
 CREATE TABLE stations (station text, name text, country text, region text, lat float8, lon float8, elevation_m float8,
   timezone text, active bool, wmo text, icao text, ghcn text, names jsonb);
