@@ -381,8 +381,8 @@ extern int wide_table_families(wide_db *db, wide_batch *b, wide_table_id id, wid
 							   int max);
 extern int wide_table_bindings(wide_db *db, wide_batch *b, wide_table_id id, uint32_t *objects,
 							   int max);
-/* The next committed table, without its counts.  Begin with *cursor = 0; ends with WIDE_END. */
-extern wide_status wide_table_next(wide_db *db, uint32_t *cursor, wide_table *out);
+/* The next table, without its counts; b as above.  Begin with *cursor = 0; ends with WIDE_END. */
+extern wide_status wide_table_next(wide_db *db, wide_batch *b, uint32_t *cursor, wide_table *out);
 /* Returns a number that rises with every committed change of any table or family; for caches. */
 extern uint64_t wide_catalog_generation(wide_db *db);
 

@@ -76,6 +76,37 @@ wide_table_by_id(wide_db *db, wide_batch *b, wide_table_id id, wide_table *out)
 	return found ? WIDE_OK : status_fail(WIDE_NOTFOUND, "table %u does not exist", id);
 }
 
+#define CURSOR_DELTA 0x80000000u /* the rest of the cursor is an index into the delta */
+
+/* The committed tables come first, then those that the batch has created. */
+wide_status
+wide_table_next(wide_db *db, wide_batch *b, uint32_t *cursor, wide_table *out)
+{
+	const catalog_delta *d = delta_of(b);
+	wide_status st = WIDE_END;
+	bool found = false;
+
+	while (!(*cursor & CURSOR_DELTA))
+	{
+		st = catalog_table_next(db, cursor, out);
+		if (st == WIDE_END)
+			*cursor = CURSOR_DELTA;
+		else if (st != WIDE_OK || d == NULL)
+			return st;
+		else if ((st = wide_table_by_id(db, b, out->id, out)) != WIDE_NOTFOUND)
+			return st;
+	}
+	TRY(segment_lock(db, LOCK_CATALOG));
+	for (; d != NULL && !found && (*cursor & ~CURSOR_DELTA) < (uint32_t) d->n; ++*cursor)
+	{
+		const catalog_op *op = &d->ops[*cursor & ~CURSOR_DELTA];
+
+		found = op->kind == OP_CREATE_TABLE && catalog_delta_table(db, d, op->table, out);
+	}
+	segment_unlock(db, LOCK_CATALOG);
+	return found ? WIDE_OK : WIDE_END;
+}
+
 /* Lists the families of a table, or (families NULL) the objects that are bound to it. */
 static int
 table_list(wide_db *db, wide_batch *b, wide_table_id id, wide_family *families, uint32_t *objects,

@@ -701,7 +701,7 @@ catalog_family_next(wide_db *db, uint32_t *cursor, wide_family_id *id)
 }
 
 wide_status
-wide_table_next(wide_db *db, uint32_t *cursor, wide_table *out)
+catalog_table_next(wide_db *db, uint32_t *cursor, wide_table *out)
 {
 	return slot_next(db, CATALOG_TABLES, cursor, out, sizeof *out);
 }

@@ -84,6 +84,9 @@ enum catalog_array
  * Requires: LOCK_CATALOG or LOCK_SET. */
 extern uint32_t catalog_count(wide_db *db, enum catalog_array which);
 
+/* The next committed table, without its counts.  Begin with *cursor = 0; ends with WIDE_END. */
+extern wide_status catalog_table_next(wide_db *db, uint32_t *cursor, wide_table *out);
+
 /* The id of the next committed family.  Begin with *cursor = 0; ends with WIDE_END. */
 extern wide_status catalog_family_next(wide_db *db, uint32_t *cursor, wide_family_id *id);
 

@@ -10,6 +10,7 @@
 
 #include "fdw/store/store.h"
 #include "fdw/table/table.h"
+#include "fdw/table/table_name.h"
 #include "fdw/table/types.h"
 #include "fdw/xact/batch.h"
 
@@ -53,7 +54,27 @@ wt_binding_find(Oid relid, wide_table *wt)
 wide_status
 wt_binding_find_name(const char *name, wide_table *wt)
 {
-	return wide_table_by_name(wt_store_db(), wt_batch(false), MyDatabaseId, name, wt);
+	uint32 cursor = 0;
+	wide_status st;
+
+	st = wide_table_by_name(wt_store_db(), wt_batch(false), MyDatabaseId, name, wt);
+	if (st != WIDE_NOTFOUND)
+		return st;
+	/* names of the first release are not canonical */
+	while ((st = wide_table_next(wt_store_db(), wt_batch(false), &cursor, wt)) == WIDE_OK)
+	{
+		char *canonical;
+		bool found;
+
+		if (wt->space != MyDatabaseId)
+			continue;
+		canonical = wt_table_name_canonical(wt->name);
+		found = strcmp(canonical, name) == 0;
+		pfree(canonical);
+		if (found)
+			return wide_table_by_id(wt_store_db(), wt_batch(false), wt->id, wt);
+	}
+	return st == WIDE_END ? WIDE_NOTFOUND : st;
 }
 
 wide_family *
@@ -72,7 +93,7 @@ wt_binding_stored_tables(Oid database)
 	wide_table wt;
 	List *result = NIL;
 
-	while (wide_table_next(wt_store_db(), &cursor, &wt) == WIDE_OK)
+	while (wide_table_next(wt_store_db(), wt_batch(false), &cursor, &wt) == WIDE_OK)
 		if (wt.space == database &&
 			wide_table_by_id(wt_store_db(), wt_batch(false), wt.id, &wt) == WIDE_OK)
 			result = lappend(result, memcpy(palloc(sizeof(wt)), &wt, sizeof(wt)));

@@ -20,7 +20,7 @@ extern List *wt_binding_others(wide_table_id id, Oid relid);
 
 /*
  * Find, as this transaction sees it, the stored table that a foreign table of this database is
- * bound to; the stored table of this database that has the name.
+ * bound to; the stored table of this database that has the name, which is canonical.
  * Returns: WIDE_OK and *wt, WIDE_NOTFOUND, or a failure.
  */
 extern wide_status wt_binding_find(Oid relid, wide_table *wt);

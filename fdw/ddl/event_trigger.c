@@ -30,11 +30,13 @@
 
 #include "engine/wide.h"
 #include "fdw/ddl/binding.h"
+#include "fdw/ddl/ddl_lock.h"
 #include "fdw/ddl/stored_table.h"
 #include "fdw/store/compat.h"
 #include "fdw/store/error.h"
 #include "fdw/store/store.h"
 #include "fdw/table/table.h"
+#include "fdw/table/table_name.h"
 #include "fdw/xact/batch.h"
 
 /* Returns: the distinct oids that the query returns, in CurrentMemoryContext. */
@@ -124,10 +126,19 @@ static object_access_hook_type prev_object_access_hook = NULL;
 static void
 drop_binding(Oid relid)
 {
+	char *name = NULL;
 	wide_table wt;
 
-	if (wt_binding_find(relid, &wt) != WIDE_OK)
-		return;
+	/* another transaction may be about to share the table, or to rename it */
+	for (;;)
+	{
+		if (wt_binding_find(relid, &wt) != WIDE_OK)
+			return;
+		if (name != NULL && strcmp(name, wt_table_name_canonical(wt.name)) == 0)
+			break;
+		name = wt_table_name_canonical(wt.name);
+		wt_ddl_lock_name(name);
+	}
 	wt_batch_command_ddl();
 	wt_error_check(wide_batch_unbind(wt_batch(true), wt.id, relid), "could not drop the table");
 }

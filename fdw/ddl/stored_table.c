@@ -6,9 +6,7 @@
  *
  * All of it are operations of the transaction's batch and roll back with it.
  *
- * Privileges: PostgreSQL has checked the command.  To show the stored table of another
- * foreign table by its name needs the rights of that table's owner, or any user could
- * read any table by naming it (check_may_share).
+ * Privileges: PostgreSQL has checked the command.  share.c checks names.
  */
 #include "postgres.h"
 
@@ -33,13 +31,16 @@
 #include "fdw/ddl/binding.h"
 #include "fdw/ddl/catalog_option.h"
 #include "fdw/ddl/database.h"
+#include "fdw/ddl/ddl_lock.h"
 #include "fdw/ddl/definition_before.h"
+#include "fdw/ddl/share.h"
 #include "fdw/store/background_process.h"
 #include "fdw/store/error.h"
 #include "fdw/store/store.h"
 #include "fdw/table/lookup.h"
 #include "fdw/table/marker.h"
 #include "fdw/table/table.h"
+#include "fdw/table/table_name.h"
 #include "fdw/table/types.h"
 #include "fdw/xact/batch.h"
 
@@ -246,55 +247,6 @@ sync_families(WtTable *t, wide_table_id id, WtTable *before)
 
 /* -------------------------------------------------------------- one table */
 
-static Oid
-relation_owner(Oid relid)
-{
-	HeapTuple tup = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
-	Oid owner = InvalidOid;
-
-	if (HeapTupleIsValid(tup))
-	{
-		owner = ((Form_pg_class) GETSTRUCT(tup))->relowner;
-		ReleaseSysCache(tup);
-	}
-	return owner;
-}
-
-/*
- * A foreign table that names an existing stored table shows its data.  So its creator needs
- * the rights of the owners of all foreign tables on it.  The other way round, a user may
- * have named in advance the stored table that a superuser's foreign table gets by its own
- * name, and will see what is written to it.  That is a warning, not an error, because a
- * restored dump may create the tables in that order.
- */
-static void
-check_may_share(WtTable *t, wide_table_id id)
-{
-	ListCell *lc;
-
-	foreach(lc, wt_binding_tables(wt_batch(true), id))
-	{
-		Oid owner = relation_owner(lfirst_oid(lc));
-
-		if (!OidIsValid(owner))
-			continue;
-		if (!has_privs_of_role(GetUserId(), owner))
-			ereport(ERROR,
-					(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-					 errmsg("permission denied for stored table \"%s\"", t->table_name),
-					 errdetail("Foreign table \"%s\" of another owner shows it.",
-							   get_rel_name(lfirst_oid(lc)))));
-		if (!t->name_given && owner != relation_owner(t->relid))
-			ereport(WARNING,
-					(errmsg("stored table \"%s\" is also shown by foreign table \"%s\" of another "
-							"owner",
-							t->table_name,
-							get_rel_name(lfirst_oid(lc))),
-					 errhint("Set another table_name for the new foreign table if that is not "
-							 "intended.")));
-	}
-}
-
 /* Returns: the stored table's name for a foreign table without option table_name; NULL: the foreign
  * table does not exist any more. */
 static char *
@@ -303,7 +255,16 @@ default_name(Oid relid)
 	char *rel = get_rel_name(relid);
 	char *schema = rel ? get_namespace_name(get_rel_namespace(relid)) : NULL;
 
-	return schema ? psprintf("%s.%s", schema, rel) : NULL;
+	return schema ? wt_table_name_default(schema, rel) : NULL;
+}
+
+/* Returns: true if the stored table has the name that the foreign table gives it, in the form of
+ * the first release perhaps. */
+static bool
+has_name(const wide_table *wt, const WtTable *t)
+{
+	return strcmp(wt_table_name_canonical(wt->name), t->table_name) == 0 ||
+		   (!t->name_given && strcmp(wt->name, t->first_name) == 0);
 }
 
 /*
@@ -311,27 +272,32 @@ default_name(Oid relid)
  * is creating is not visible here, but that transaction holds a lock on it.
  */
 static bool
-binding_is_dead(Oid relid)
+binding_is_dead(Oid relid, bool wait)
 {
-	bool dead;
-
-	if (get_rel_relkind(relid) == RELKIND_FOREIGN_TABLE ||
-		!ConditionalLockRelationOid(relid, AccessShareLock))
+	if (get_rel_relkind(relid) == RELKIND_FOREIGN_TABLE)
 		return false;
-	dead = get_rel_relkind(relid) != RELKIND_FOREIGN_TABLE;
-	UnlockRelationOid(relid, AccessShareLock);
-	return dead;
+	if (wait)
+		LockRelationOid(relid, AccessExclusiveLock);
+	else if (!ConditionalLockRelationOid(relid, AccessExclusiveLock))
+		return false;
+	if (get_rel_relkind(relid) != RELKIND_FOREIGN_TABLE)
+		return true;
+	UnlockRelationOid(relid, AccessExclusiveLock);
+	return false;
 }
 
-/* Unbinds foreign tables that do not exist any more; the stored table is dropped with the last
- * one. */
+/*
+ * Unbinds foreign tables that do not exist any more; the stored table is dropped with the last
+ * one.  Their locks are kept, because one may be the stored table's head (ddl_lock.h).
+ * wait: also for a transaction that has just dropped one and is about to end.
+ */
 static void
-drop_dead_bindings(wide_table_id id)
+drop_dead_bindings(wide_table_id id, bool wait)
 {
 	ListCell *lc;
 
 	foreach(lc, wt_binding_tables(wt_batch(true), id))
-		if (binding_is_dead(lfirst_oid(lc)))
+		if (binding_is_dead(lfirst_oid(lc), wait))
 			wt_error_check(wide_batch_unbind(wt_batch(true), id, lfirst_oid(lc)),
 						   "could not drop a table");
 }
@@ -351,13 +317,13 @@ drop_orphans(const char *name)
 	wide_table wt;
 
 	if (wt_binding_find_name(name, &wt) == WIDE_OK)
-		drop_dead_bindings(wt.id);
+		drop_dead_bindings(wt.id, true);
 	if (now - last < ORPHANS_EVERY_S * USECS_PER_SEC && now >= last)
 		return;
 	last = now;
-	while (wide_table_next(wt_store_db(), &cursor, &wt) == WIDE_OK)
+	while (wide_table_next(wt_store_db(), NULL, &cursor, &wt) == WIDE_OK)
 		if (wt.space == MyDatabaseId)
-			drop_dead_bindings(wt.id);
+			drop_dead_bindings(wt.id, false);
 	if (!wt_background_process_worker_responds())
 		wt_stored_table_drop_lost(false);
 }
@@ -375,7 +341,7 @@ wt_stored_table_drop_lost(bool report)
 	uint32 cursor = 0;
 	wide_table wt;
 
-	while (wide_table_next(wt_store_db(), &cursor, &wt) == WIDE_OK)
+	while (wide_table_next(wt_store_db(), NULL, &cursor, &wt) == WIDE_OK)
 		if (wt.space != MyDatabaseId)
 			spaces = list_append_unique_oid(spaces, wt.space);
 	if (spaces == NIL)
@@ -420,8 +386,9 @@ rename_outdated(wide_table *wt)
 		if (name == NULL)
 			name = default_name(lfirst_oid(lc));
 	}
-	if (name == NULL || strcmp(name, wt->name) == 0)
+	if (name == NULL || strcmp(name, wt_table_name_canonical(wt->name)) == 0)
 		return false;
+	wt_ddl_lock_name(name);
 	if (wt_binding_find_name(name, &other) == WIDE_OK)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_IN_USE),
@@ -434,20 +401,47 @@ rename_outdated(wide_table *wt)
 	return true;
 }
 
+/*
+ * Another foreign table begins to show the stored table.  Those that have given it their own
+ * name state it from now on: it does not follow them any more when they are renamed, and a
+ * superuser who restores a dump may only share a table by stating its name.
+ */
+static void
+share(WtTable *t, wide_table *wt, bool defining)
+{
+	ListCell *lc;
+
+	wt_share_check(t, wt->id);
+	if (!defining)
+		return;
+	foreach(lc, wt_binding_tables(wt_batch(true), wt->id))
+	{
+		Oid relid = lfirst_oid(lc);
+
+		if (relid == t->relid || !wt_table_is_ours(relid))
+			continue;
+		LockRelationOid(relid, ShareUpdateExclusiveLock);
+		if (wt_table_is_ours(relid) && !wt_table(relid)->name_given)
+			wt_catalog_option_set_table(relid, "table_name", wt_table_name_canonical(wt->name));
+	}
+}
+
 /* Finds or creates the stored table, and binds the foreign table to it. */
 static void
-bind_table(WtTable *t, wide_table *wt)
+bind_table(WtTable *t, wide_table *wt, bool defining)
 {
 	wide_batch *b = wt_batch(true);
 	wide_status st;
 
 	wt_database_note_origin(t->relid);
+	/* from here on no other transaction creates, renames, drops or shares a table of that name */
+	wt_ddl_lock_name(t->table_name);
 	drop_orphans(t->table_name);
 	st = wt_binding_find_name(t->table_name, wt);
 	if (st == WIDE_OK && !t->name_given && rename_outdated(wt))
 		st = WIDE_NOTFOUND;
 	if (st == WIDE_OK)
-		check_may_share(t, wt->id);
+		share(t, wt, defining);
 	else if (st == WIDE_NOTFOUND)
 	{
 		memset(wt, 0, sizeof(*wt));
@@ -472,8 +466,12 @@ rename_table(WtTable *t, wide_table *wt, bool defining)
 {
 	bool shared = wt->nbindings > 1;
 	wide_table other;
-	wide_status st = wt_binding_find_name(t->table_name, &other);
+	wide_status st;
 
+	/* the name that it loses, and the one that it gets */
+	wt_ddl_lock_name(wt_table_name_canonical(wt->name));
+	wt_ddl_lock_name(t->table_name);
+	st = wt_binding_find_name(t->table_name, &other);
 	if (st != WIDE_OK && st != WIDE_NOTFOUND)
 		wt_error_check(st, "could not find the table");
 	if (!shared && st == WIDE_NOTFOUND)
@@ -540,19 +538,21 @@ wt_stored_table_define(Oid relid, bool defining)
 		t = wt_table_parse(rel);
 
 	wt_batch_command_ddl();
+	if (before == NULL || strcmp(before->table_name, t->table_name) != 0)
+		wt_share_check_name(t, defining ? GetUserId() : wt_share_owner(relid));
 	st = wt_binding_find(relid, &wt);
 	if (st == WIDE_NOTFOUND)
 	{
 		if (before != NULL || !defining)
 			wt_database_check_copied(relid);
-		bind_table(t, &wt);
+		bind_table(t, &wt, defining);
 	}
 	else
 	{
 		wt_error_check(st, "could not find the table");
 		if (before)
 			wt_alter_check(before, t, wt.id);
-		if (strcmp(t->table_name, wt.name) != 0)
+		if (!has_name(&wt, t))
 			rename_table(t, &wt, defining);
 	}
 	wt_alter_check_same_key(t, wt.id);
@@ -574,7 +574,7 @@ wt_stored_table_begin_empty(Oid relid)
 	rel = relation_open(relid, AccessShareLock);
 	t = wt_table_parse(rel);
 	wt_batch_command_ddl();
-	bind_table(t, &wt);
+	bind_table(t, &wt, false);
 	wt_alter_check_same_key(t, wt.id);
 	sync_families(t, wt.id, NULL);
 	relation_close(rel, NoLock);

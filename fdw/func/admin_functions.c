@@ -120,7 +120,7 @@ compact_store(void)
 	wide_table table;
 	wide_status st;
 
-	while ((st = wide_table_next(wt_store_db(), &cursor, &table)) == WIDE_OK)
+	while ((st = wide_table_next(wt_store_db(), NULL, &cursor, &table)) == WIDE_OK)
 	{
 		wide_family *f = palloc(sizeof(wide_family) * WT_MAX_FAMILIES);
 		int n = wide_table_families(wt_store_db(), NULL, table.id, f, WT_MAX_FAMILIES);

@@ -160,7 +160,7 @@ all_families(void)
 	wide_table t;
 	wide_family fams[WT_MAX_FAMILIES];
 
-	while (wt_store_exists() && wide_table_next(wt_store_db(), &cursor, &t) == WIDE_OK)
+	while (wt_store_exists() && wide_table_next(wt_store_db(), NULL, &cursor, &t) == WIDE_OK)
 	{
 		ListCell *lc;
 		int nfam;

@@ -26,6 +26,7 @@
 #include "fdw/table/lookup.h"
 #include "fdw/table/marker.h"
 #include "fdw/table/option.h"
+#include "fdw/table/table_name.h"
 #include "fdw/table/table_option.h"
 #include "fdw/table/type_kind.h"
 #include "fdw/table/types.h"
@@ -470,8 +471,9 @@ wt_definition_parse(const WtDefinition *def)
 		wt_table_option_take(t, lfirst(lc), &key, &families);
 	foreach(lc, def->options)
 		wt_table_option_take(t, lfirst(lc), &key, &families);
-	if (!t->name_given)
-		t->table_name = psprintf("%s.%s", def->schema, def->name);
+	t->table_name = t->name_given ? wt_table_name_canonical(t->table_name)
+								  : wt_table_name_default(def->schema, def->name);
+	t->first_name = wt_table_name_first_default(def->schema, def->name);
 	t->key_given = key != NIL;
 
 	read_columns(t, def, specs);

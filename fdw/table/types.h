@@ -111,7 +111,8 @@ typedef struct WtTable
 	uint64 serial; /* different for each parsed definition; caches compare it */
 
 	/* the stored table */
-	char *table_name; /* option table_name, or schema.relation */
+	char *table_name; /* option table_name, or schema.relation; canonical, see table_name.h */
+	char *first_name; /* schema.relation as the first release wrote it */
 	bool name_given;  /* the option is there */
 
 	/* columns */

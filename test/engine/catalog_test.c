@@ -170,8 +170,27 @@ test_limits_and_promises(void **state)
 	assert_ok(wide_batch_create_table(b, 1, "more", &t));
 	assert_int_equal(store_commit(&s, b, NULL), WIDE_FULL);
 	assert_ok(segment_check(s.db));
-	while (wide_table_next(s.db, &cursor, &out) == WIDE_OK)
+	while (wide_table_next(s.db, NULL, &cursor, &out) == WIDE_OK)
 		n++;
+	assert_int_equal(n, 16);
+	/* a batch sees its own tables after the committed ones, with the names that it gives */
+	assert_ok(wide_batch_new(s.db, &b));
+	cursor = 0;
+	assert_ok(wide_table_next(s.db, b, &cursor, &out));
+	assert_ok(wide_batch_drop_table(b, out.id));
+	assert_ok(wide_table_next(s.db, b, &cursor, &out));
+	assert_ok(wide_batch_rename_table(b, out.id, "renamed"));
+	assert_ok(wide_batch_create_table(b, 1, "own", &t));
+	n = cursor = 0;
+	for (; wide_table_next(s.db, b, &cursor, &out) == WIDE_OK; n++)
+		assert_true(n != 0 || strcmp(out.name, "renamed") == 0);
+	assert_int_equal(n, 16);
+	assert_int_equal(out.id, t);
+	assert_string_equal(out.name, "own");
+	wide_batch_free(b);
+	cursor = 0;
+	for (n = 0; wide_table_next(s.db, NULL, &cursor, &out) == WIDE_OK; n++)
+		assert_string_not_equal(out.name, "own");
 	assert_int_equal(n, 16);
 	assert_ok(wide_batch_new(s.db, &b));
 	assert_int_equal(wide_batch_create_table(b, 1, "", &t), WIDE_LIMIT);
@@ -222,9 +241,9 @@ test_replay_is_idempotent(void **state)
 
 		store_close(&s);
 		assert_ok(store_open(&s));
-		assert_ok(wide_table_next(s.db, &cursor, &out));
+		assert_ok(wide_table_next(s.db, NULL, &cursor, &out));
 		assert_int_equal(out.id, t);
-		assert_int_equal(wide_table_next(s.db, &cursor, &out), WIDE_END);
+		assert_int_equal(wide_table_next(s.db, NULL, &cursor, &out), WIDE_END);
 		got = store_text(&s, NULL, &f, 1);
 		assert_string_equal(got, "0/r/q@39=v;");
 		free(got);

@@ -48,6 +48,34 @@ grep -v '^\\\(un\)\{0,1\}restrict ' "$T/a.sql" >"$T/a2.sql"; grep -v '^\\\(un\)\
 cmp -s "$T/a2.sql" "$T/b2.sql"
 ok $? "the restored definitions are the same"
 
+
+# a stored table that two foreign tables of a role show; the dump has the second one first
+q 'CREATE ROLE app LOGIN' 'CREATE SCHEMA app AUTHORIZATION app' 'GRANT USAGE ON FOREIGN SERVER widetable TO app' 'SET ROLE app' \
+	"CREATE FOREIGN TABLE app.\"Visits\" (k text COLLATE \"C\", v text) SERVER widetable" \
+	"CREATE FOREIGN TABLE app.cells (k text COLLATE \"C\", family text, qualifier text, value text) SERVER widetable OPTIONS (table_name 'app.\"Visits\"', layout 'cells')" \
+	"INSERT INTO app.\"Visits\" VALUES ('a', 'x')" >/dev/null
+SHARED="SELECT v, value, (SELECT count(DISTINCT table_name) FROM widetable.pg_stat_widetable_tables WHERE relation::text LIKE 'app.%') FROM app.\"Visits\", app.cells"
+"$BIN/pg_dump" -n app --include-foreign-data=widetable >"$T/app.sql" 2>"$T/dump.err"
+"$BIN/pg_dump" -Fc --include-foreign-data=widetable >"$T/all.dump" 2>>"$T/dump.err"
+# restore DATABASE COMMAND...: restores into a new database, owned by app
+restore() {
+	d_=$1; shift
+	q "CREATE DATABASE $d_ OWNER app" >/dev/null
+	in_db "$d_" 'CREATE EXTENSION widetable' 'GRANT USAGE ON FOREIGN SERVER widetable TO app' >/dev/null
+	(PGDATABASE=$d_; export PGDATABASE; "$@" >/dev/null 2>"$T/restore.err")
+	r=$?
+	[ $r = 0 ] || sed 's/^/# /' "$T/restore.err"
+	ok $r "$d_: restoring shared tables succeeds"
+	is "$(in_db "$d_" "$SHARED")" "x|x|1" "$d_: both foreign tables show one stored table"
+}
+restore by_superuser "$BIN/psql" -Xq -v ON_ERROR_STOP=1 -f "$T/app.sql"
+# -n restores what is in the schema, but not the schema
+restore by_superuser_in_parts sh -c '"$0" -Xqc "CREATE SCHEMA app AUTHORIZATION app" && "$@"' "$BIN/psql" \
+	"$BIN/pg_restore" -e -j 2 -n app -d by_superuser_in_parts "$T/all.dump"
+sed 's/^CREATE SCHEMA app;$/CREATE SCHEMA IF NOT EXISTS app;/' "$T/app.sql" >"$T/app2.sql"
+restore by_owner env PGUSER=app "$BIN/psql" -Xq -v ON_ERROR_STOP=1 -f "$T/app2.sql"
+is "$(in_db by_superuser 'SELECT DISTINCT relowner::regrole FROM pg_class WHERE relnamespace = $$app$$::regnamespace')" "app" "by_superuser: the owner is restored"
+q 'DROP DATABASE by_superuser' 'DROP DATABASE by_superuser_in_parts' 'DROP DATABASE by_owner' 'DROP SCHEMA app CASCADE' >/dev/null 2>&1
 is "$(q 'DROP DATABASE copy')" "" "DROP DATABASE is not blocked by the worker"
 is "$(in_db template1 'CREATE DATABASE clone TEMPLATE postgres')" "" "CREATE DATABASE from a template with wide tables succeeds"
 like "$(in_db clone 'SELECT count(*) FROM t')" 'not copied' "a session without the library does not copy their rows (see template.t)"
