@@ -97,6 +97,34 @@ SELECT family, qualifier FROM widetable.cells('alt_fam', '1');
 ALTER FOREIGN TABLE alt_fam OPTIONS (ADD families '{"d": null}');
 DROP FOREIGN TABLE alt_fam;
 
+-- -------------------------------------------------------- listed families
+
+-- Option families, where it lists any, lists those of all columns.
+CREATE FOREIGN TABLE alt_list (k text, a text, z text OPTIONS (column 'zz:q')) SERVER widetable OPTIONS (families '{"f": {}, "m": {}}');
+CREATE FOREIGN TABLE alt_list (k text, a text, z jsonb OPTIONS (family 'zz')) SERVER widetable OPTIONS (families '{"f": {}, "m": {}}');
+CREATE FOREIGN TABLE alt_list (k text, a text, z timestamptz OPTIONS (timestamp_of 'zz:q')) SERVER widetable OPTIONS (families '{"f": {}, "m": {}}');
+CREATE FOREIGN TABLE alt_list (k text OPTIONS (encoding 'md5', column 'zz:k'), a text) SERVER widetable OPTIONS (families '{"f": {}, "m": {}}');
+CREATE FOREIGN TABLE alt_list (k text, a text, m text OPTIONS (column 'm:q')) SERVER widetable OPTIONS (families '{"f": {}, "m": {}}');
+ALTER FOREIGN TABLE alt_list ADD COLUMN z text OPTIONS (column 'zz:q');
+ALTER FOREIGN TABLE alt_list ALTER COLUMN m OPTIONS (SET column 'zz:q');
+-- A family that ALTER leaves out stays.  If columns show it, the option goes on to list it.
+INSERT INTO alt_list VALUES ('1', 'a', 'm');
+ALTER FOREIGN TABLE alt_list OPTIONS (SET families '{"f": {"versions": 2}}');
+SELECT * FROM alt_list;
+SELECT * FROM options_of('alt_list') LIMIT 1;
+ALTER FOREIGN TABLE alt_list OPTIONS (SET families '{"new": {}, "zz": {"ttl": null}, "odd \"name\" {}": {} } ');
+SELECT * FROM alt_list;
+SELECT * FROM options_of('alt_list');
+ALTER FOREIGN TABLE alt_list ADD COLUMN z text OPTIONS (column 'zz:q'), ADD COLUMN o text OPTIONS (column 'odd "name" {}:q');
+-- without the option, or with one that only drops, columns name families
+ALTER FOREIGN TABLE alt_list OPTIONS (SET families '{"x": null}');
+ALTER FOREIGN TABLE alt_list ADD COLUMN y text OPTIONS (column 'y:q');
+ALTER FOREIGN TABLE alt_list OPTIONS (DROP families);
+ALTER FOREIGN TABLE alt_list ADD COLUMN x text OPTIONS (column 'x:q');
+ALTER FOREIGN TABLE alt_list OPTIONS (ADD families '{"f": {}}');
+SELECT * FROM options_of('alt_list') LIMIT 1;
+DROP FOREIGN TABLE alt_list;
+
 -- ------------------------------------------------------------------ the key
 
 ALTER FOREIGN TABLE alt2 OPTIONS (SET key '"Key", "No"');
@@ -185,6 +213,16 @@ CREATE FOREIGN TABLE alt_bad (k text, v text) SERVER widetable OPTIONS (table_na
 ALTER FOREIGN TABLE alt2 OPTIONS (SET families '{"f": {"versions": 2}, "t": {}}');
 CREATE FOREIGN TABLE alt_bad (k text, n int, v text) SERVER widetable
     OPTIONS (table_name 'public.alt', key 'k, n desc', families '{"f": {"versions": 3}}');
+-- the error names the first option that differs
+CREATE FOREIGN TABLE alt_same (k text, n int, family text, qualifier text, value text) SERVER widetable OPTIONS (layout 'cells',
+    table_name 'public.alt', key 'k, n desc', families '{"t": {"ttl": "90 minutes", "bloom": "prefix:3", "compression": "zstd:7", "compaction": "window:1 day"}}');
+CREATE FOREIGN TABLE alt_bad (k text, n int, family text, qualifier text, value text) SERVER widetable OPTIONS (layout 'cells',
+    table_name 'public.alt', key 'k, n desc', families '{"f": {"versions": 2}, "t": {"ttl": null, "bloom": "prefix:3", "compression": "none", "compaction": "window:90 minutes"}}');
+ALTER FOREIGN TABLE alt2 OPTIONS (SET families '{"f": {}, "t": {"ttl": "90 minutes"}}');
+ALTER FOREIGN TABLE alt2 OPTIONS (SET families '{"f": {}, "t": {"bloom": "row"}}');
+ALTER FOREIGN TABLE alt2 OPTIONS (SET families '{"f": {}, "t": {"compression": "zstd:7"}}');
+ALTER FOREIGN TABLE alt2 OPTIONS (SET families '{"f": {}, "t": {"compaction": "leveled"}}');
+DROP FOREIGN TABLE alt_same;
 TRUNCATE alt2;
 ALTER FOREIGN TABLE alt2 OPTIONS (ADD salt_buckets '4');
 INSERT INTO alt2 ("Key", "No", w) VALUES ('a', 1, 5);

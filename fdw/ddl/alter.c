@@ -10,6 +10,7 @@
  *	  another family becomes the first one: the cell is written into the column's
  *	  options in the same transaction.  Options key and timestamp_of follow a renamed
  *	  column.  pg_dump dumps all of it.
+ *	- Option "families", where it is given, goes on to list the families of all columns.
  *	- A change of the key's form (columns, order, types, encodings, salt), or of the
  *	  type of a value whose encoding depends on the type, is refused while the stored
  *	  table has rows.
@@ -25,9 +26,11 @@
 
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_type.h"
+#include "commands/defrem.h"
 #include "foreign/foreign.h"
 #include "lib/stringinfo.h"
 #include "utils/builtins.h"
+#include "utils/json.h"
 #include "utils/lsyscache.h"
 
 #include "fdw/ddl/binding.h"
@@ -35,6 +38,7 @@
 #include "fdw/store/bytes.h"
 #include "fdw/table/bytes_text.h"
 #include "fdw/table/encoding.h"
+#include "fdw/table/lookup.h"
 #include "fdw/table/table.h"
 #include "fdw/table/type_kind.h"
 #include "fdw/table/type_shape.h"
@@ -227,6 +231,79 @@ wt_alter_record_cells(WtTable *before, WtTable *after)
 		wt_catalog_option_set_column(before->relid, b->attno, "column", cell_option(before, b));
 		any = true;
 	}
+	return any;
+}
+
+/* ------------------------------------------- families that are not listed */
+
+static bool
+lists_families(WtTable *t)
+{
+	for (int i = 0; i < t->nfamilies; i++)
+		if (!t->families[i].implicit)
+			return true;
+	return false;
+}
+
+/* Errors: 42703, with the families that the option lists. */
+static _Noreturn void
+not_listed(WtTable *t, const WtColumn *c)
+{
+	StringInfoData list;
+
+	initStringInfo(&list);
+	for (int i = 0; i < t->nfamilies; i++)
+		if (!t->families[i].implicit)
+			appendStringInfo(&list, "%s%s", list.len > 0 ? ", " : "", t->families[i].name);
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_COLUMN),
+			 errmsg("family \"%s\" of column \"%s\" is not in option \"families\" of foreign "
+					"table \"%s\"",
+					t->families[c->family].name,
+					c->name,
+					get_rel_name(t->relid)),
+			 errdetail("The families are: %s.", list.data),
+			 errhint("Name one of these, or add the family to the option.")));
+}
+
+/* Returns: the option with one more family, palloc'd.  Requires: it is valid, and not empty. */
+static char *
+with_family(const char *option, const char *family)
+{
+	StringInfoData s;
+
+	initStringInfo(&s);
+	appendBinaryStringInfo(&s, option, (int) (strrchr(option, '}') - option));
+	appendStringInfoString(&s, ", ");
+	escape_json(&s, family);
+	appendStringInfoString(&s, ": {}}");
+	return s.data;
+}
+
+bool
+wt_alter_record_families(WtTable *before, WtTable *after)
+{
+	DefElem *def = wt_catalog_option_find(GetForeignTable(after->relid)->options, "families");
+	char *option;
+	bool *added = palloc0(WT_MAX_FAMILIES * sizeof(bool));
+	bool any = false;
+
+	if (def == NULL || !lists_families(after))
+		return false;
+	option = defGetString(def);
+	for (int i = 0; i < after->natts; i++)
+	{
+		WtColumn *c = &after->columns[i];
+
+		if (c->family < 0 || !after->families[c->family].implicit || added[c->family])
+			continue;
+		if (before == NULL || wt_lookup_family(before, after->families[c->family].name) < 0)
+			not_listed(after, c);
+		option = with_family(option, after->families[c->family].name);
+		any = added[c->family] = true;
+	}
+	if (any)
+		wt_catalog_option_set_table(after->relid, "families", option);
 	return any;
 }
 

@@ -25,6 +25,15 @@ extern void wt_alter_record_renames(WtTable *before, TupleDesc after);
 extern bool wt_alter_record_cells(WtTable *before, WtTable *after);
 
 /*
+ * Checks that option "families", if it lists any, lists the families of all columns.  Those
+ * that the definition from before had are added to the option: a family that ALTER leaves
+ * out stays, and a restored dump has it, too.  before: NULL: there is none.
+ * Returns: true if it has changed the option; the definition has to be parsed again.
+ * Errors: 42703 if a column names another family.
+ */
+extern bool wt_alter_record_families(WtTable *before, WtTable *after);
+
+/*
  * Refuses a change that would misread stored bytes.
  * Errors: 55000; 23502 if a column that becomes NOT NULL has no value in some row.
  */

@@ -37,6 +37,7 @@
 #include "fdw/store/background_process.h"
 #include "fdw/store/error.h"
 #include "fdw/store/store.h"
+#include "fdw/table/family_option.h"
 #include "fdw/table/lookup.h"
 #include "fdw/table/marker.h"
 #include "fdw/table/table.h"
@@ -48,17 +49,18 @@
 
 /* ------------------------------------------------------- family options */
 
-/* Sets in *opt what the foreign table states.  Returns: true if that changes something. */
+/* Sets in *opt the options whose bits are given, as from has them.  Returns: true if that changes
+ * something. */
 static bool
-merge_options(const WtFamily *f, wide_family_options *opt)
+merge_options(uint32 bits, const wide_family_options *from, wide_family_options *opt)
 {
 	wide_family_options before = *opt;
 
-#define TAKE(bit, field)               \
-	do                                 \
-	{                                  \
-		if (f->stated & (bit))         \
-			opt->field = f->opt.field; \
+#define TAKE(bit, field)              \
+	do                                \
+	{                                 \
+		if (bits & (bit))             \
+			opt->field = from->field; \
 	} while (0)
 	TAKE(WT_FAM_VERSIONS, versions);
 	TAKE(WT_FAM_MIN_VERSIONS, min_versions);
@@ -76,6 +78,20 @@ merge_options(const WtFamily *f, wide_family_options *opt)
 	return memcmp(&before, opt, sizeof(before)) != 0;
 }
 
+/* Returns: the bit of the first option that both state, with different values; 0: there is none. */
+static uint32
+contradiction(const WtFamily *a, const WtFamily *b)
+{
+	for (uint32 bit = 1; bit <= WT_FAM_COMPACTION; bit <<= 1)
+	{
+		wide_family_options opt = a->opt;
+
+		if ((a->stated & b->stated & bit) && merge_options(bit, &b->opt, &opt))
+			return bit;
+	}
+	return 0;
+}
+
 /* Errors: 42P16 if another foreign table on the stored table states other options for the family.
  */
 static void
@@ -87,21 +103,22 @@ check_contradiction(WtTable *t, wide_table_id id, const WtFamily *f)
 	{
 		WtTable *other = wt_table(lfirst_oid(lc));
 		int k = wt_lookup_family(other, f->name);
-		wide_family_options merged = f->opt;
-		WtFamily theirs;
+		const WtFamily *theirs = k < 0 ? NULL : &other->families[k];
+		uint32 option = k < 0 ? 0 : contradiction(f, theirs);
 
-		if (k < 0)
-			continue;
-		theirs = other->families[k];
-		theirs.stated &= f->stated;
-		if (!merge_options(&theirs, &merged))
+		if (option == 0)
 			continue;
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_TABLE_DEFINITION),
 				 errmsg("family \"%s\" is defined differently by foreign table \"%s\"",
 						f->name, get_rel_name(other->relid)),
-				 errdetail("Both show the same stored table \"%s\".", t->table_name),
-				 errhint("Remove the family's options from one of the two.")));
+				 errdetail("Option \"%s\" is %s here and %s there. Both show the same stored "
+						   "table \"%s\".",
+						   wt_family_option_name(option),
+						   wt_family_option_text(option, &f->opt),
+						   wt_family_option_text(option, &theirs->opt),
+						   t->table_name),
+				 errhint("Remove the option from one of the two.")));
 	}
 }
 
@@ -176,7 +193,7 @@ sync_family(WtTable *t, wide_table_id id, const WtFamily *f, const wide_family *
 		opt = old->opt;
 	else
 		wide_family_defaults(&opt);
-	if (!merge_options(f, &opt) && old != NULL)
+	if (!merge_options(f->stated, &f->opt, &opt) && old != NULL)
 		return;
 	if (opt.min_versions > opt.versions)
 		ereport(ERROR,
@@ -535,6 +552,8 @@ wt_stored_table_define(Oid relid, bool defining)
 		wt_alter_record_renames(before, CreateTupleDescCopy(RelationGetDescr(rel)));
 	t = wt_table_parse(rel);
 	if (before && wt_alter_record_cells(before, t))
+		t = wt_table_parse(rel);
+	if (defining && wt_alter_record_families(before, t))
 		t = wt_table_parse(rel);
 
 	wt_batch_command_ddl();

@@ -15,7 +15,6 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "lib/ilist.h"
-#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "nodes/execnodes.h"
 #include "utils/acl.h"
@@ -32,6 +31,7 @@
 #include "fdw/store/compat.h"
 #include "fdw/store/error.h"
 #include "fdw/store/store.h"
+#include "fdw/table/family_option.h"
 #include "fdw/table/types.h"
 
 static void
@@ -196,43 +196,6 @@ may_read(Oid relid)
 		   !missing;
 }
 
-/* The options of a family as JSON, as ALTER FOREIGN TABLE takes them. */
-static char *
-options_json(const wide_family_options *o)
-{
-	StringInfoData s;
-	const char *blooms[] = {"none", "row", "rowcol", "prefix"};
-
-	initStringInfo(&s);
-	appendStringInfo(&s, "{\"versions\": %d, \"min_versions\": %d, ", o->versions, o->min_versions);
-	if (o->ttl_us > 0)
-	{
-		appendStringInfo(&s, "\"ttl\": \"" INT64_FORMAT, (int64) (o->ttl_us / USECS_PER_SEC));
-		if (o->ttl_us % USECS_PER_SEC != 0)
-			appendStringInfo(&s, ".%06d", (int) (o->ttl_us % USECS_PER_SEC));
-		appendStringInfoString(&s, " seconds\", ");
-	}
-	else
-		appendStringInfoString(&s, "\"ttl\": null, ");
-	appendStringInfo(&s, "\"keep_deleted\": %s, ", o->keep_deleted ? "true" : "false");
-	if (o->bloom == WIDE_BLOOM_PREFIX)
-		appendStringInfo(&s, "\"bloom\": \"prefix:%d\", ", o->bloom_prefix);
-	else
-		appendStringInfo(&s, "\"bloom\": \"%s\", ",
-						 o->bloom < lengthof(blooms) ? blooms[o->bloom] : "?");
-	appendStringInfo(&s, "\"block_size\": %u, ", o->block_size);
-	if (o->compression == WIDE_COMPRESS_NONE)
-		appendStringInfoString(&s, "\"compression\": \"none\", ");
-	else
-		appendStringInfo(&s, "\"compression\": \"zstd:%d\", ", o->compression_level);
-	appendStringInfo(&s, "\"in_memory\": %s, ", o->in_memory ? "true" : "false");
-	if (o->compaction == WIDE_COMPACT_WINDOW)
-		appendStringInfo(&s, "\"compaction\": \"window:%.6g seconds\"}", o->window_us / 1e6);
-	else
-		appendStringInfoString(&s, "\"compaction\": \"leveled\"}");
-	return s.data;
-}
-
 /* Appends the columns that identify a family; f NULL: nulls. */
 static void
 add_family(WtResultRow *row, const FamilyItem *f)
@@ -257,7 +220,8 @@ put_family(ReturnSetInfo *rsinfo, const FamilyItem *f)
 		levels[i] = Int32GetDatum(info.files_per_level[i]);
 	add_family(&row, f);
 	wt_result_add(&row,
-				  DirectFunctionCall1(jsonb_in, CStringGetDatum(options_json(&f->family.opt))));
+				  DirectFunctionCall1(jsonb_in,
+									  CStringGetDatum(wt_family_option_json(&f->family.opt))));
 	add_bigint(&row, info.files);
 	wt_result_add(&row, PointerGetDatum(construct_array(levels, 8, INT4OID, sizeof(int32), true,
 														TYPALIGN_INT)));

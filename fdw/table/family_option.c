@@ -10,6 +10,7 @@
 
 #include "common/string.h"
 #include "fmgr.h"
+#include "lib/stringinfo.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
 #include "utils/timestamp.h"
@@ -322,4 +323,72 @@ wt_family_option_parse(const char *text)
 		family_value(f, &v);
 	}
 	return families;
+}
+
+/* ------------------------------------------------------------ as text */
+
+const char *
+wt_family_option_name(uint32 option)
+{
+	int i = 0;
+
+	while (option >> (i + 1) != 0)
+		i++;
+	return family_options[i];
+}
+
+static char *
+seconds_text(int64 us)
+{
+	if (us % USECS_PER_SEC != 0)
+		return psprintf(INT64_FORMAT ".%06d seconds", us / USECS_PER_SEC,
+						(int) (us % USECS_PER_SEC));
+	return psprintf(INT64_FORMAT " seconds", us / USECS_PER_SEC);
+}
+
+char *
+wt_family_option_text(uint32 option, const wide_family_options *o)
+{
+	const char *blooms[] = {"none", "row", "rowcol", "prefix"};
+
+	switch (option)
+	{
+		case WT_FAM_VERSIONS:
+			return psprintf("%d", o->versions);
+		case WT_FAM_MIN_VERSIONS:
+			return psprintf("%d", o->min_versions);
+		case WT_FAM_TTL:
+			return o->ttl_us > 0 ? psprintf("\"%s\"", seconds_text(o->ttl_us)) : pstrdup("null");
+		case WT_FAM_KEEP_DELETED:
+			return pstrdup(o->keep_deleted ? "true" : "false");
+		case WT_FAM_BLOOM:
+			if (o->bloom == WIDE_BLOOM_PREFIX)
+				return psprintf("\"prefix:%d\"", o->bloom_prefix);
+			return psprintf("\"%s\"", o->bloom < lengthof(blooms) ? blooms[o->bloom] : "?");
+		case WT_FAM_BLOCK_SIZE:
+			return psprintf("%u", o->block_size);
+		case WT_FAM_COMPRESSION:
+			if (o->compression == WIDE_COMPRESS_NONE)
+				return pstrdup("\"none\"");
+			return psprintf("\"zstd:%d\"", o->compression_level);
+		case WT_FAM_IN_MEMORY:
+			return pstrdup(o->in_memory ? "true" : "false");
+		default:
+			if (o->compaction == WIDE_COMPACT_WINDOW)
+				return psprintf("\"window:%s\"", seconds_text(o->window_us));
+			return pstrdup("\"leveled\"");
+	}
+}
+
+char *
+wt_family_option_json(const wide_family_options *o)
+{
+	StringInfoData s;
+
+	initStringInfo(&s);
+	for (int i = 0; i < (int) lengthof(family_options); i++)
+		appendStringInfo(&s, "%s\"%s\": %s", i ? ", " : "{", family_options[i],
+						 wt_family_option_text(1u << i, o));
+	appendStringInfoChar(&s, '}');
+	return s.data;
 }
