@@ -166,6 +166,22 @@ RESET ROLE;
 SELECT * FROM names.stored WHERE relation LIKE 'names.t%';
 DROP FOREIGN TABLE names.t, names.t_old;
 
+-- the views show what the own transaction has created, changed and dropped
+BEGIN;
+CREATE FOREIGN TABLE names.own (k text COLLATE "C", v text OPTIONS (column 'a:v'), w text OPTIONS (column 'b:w')) SERVER widetable;
+INSERT INTO names.own VALUES ('k', 'v', 'w');
+SELECT relation, family, options->>'versions' AS versions, files, cells FROM widetable.pg_stat_widetable_families WHERE table_name = 'names.own' ORDER BY family;
+ALTER FOREIGN TABLE names.own DROP COLUMN w, OPTIONS (ADD families '{"a": {"versions": 3}, "b": null}');
+SELECT relation, family, options->>'versions' AS versions FROM widetable.pg_stat_widetable_families WHERE table_name = 'names.own';
+SAVEPOINT s;
+DROP FOREIGN TABLE names.own;
+SELECT count(*) FROM widetable.pg_stat_widetable_families WHERE table_name = 'names.own';
+ROLLBACK TO s;
+TRUNCATE names.own;
+SELECT relation, table_name, families FROM widetable.pg_stat_widetable_tables WHERE table_name = 'names.own';
+COMMIT;
+SELECT relation, family, options->>'versions' AS versions FROM widetable.pg_stat_widetable_families WHERE table_name = 'names.own';
+
 DROP SCHEMA names, "names.q", names_bob CASCADE;
 DROP OWNED BY regress_wt_alice, regress_wt_bob, regress_wt_team, regress_wt_member;
 DROP ROLE regress_wt_alice, regress_wt_bob, regress_wt_team, regress_wt_member;

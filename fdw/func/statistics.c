@@ -33,6 +33,7 @@
 #include "fdw/store/store.h"
 #include "fdw/table/family_option.h"
 #include "fdw/table/types.h"
+#include "fdw/xact/batch.h"
 
 static void
 add_int(WtResultRow *row, int32 v)
@@ -152,6 +153,7 @@ typedef struct FamilyItem
 	wide_family family;
 } FamilyItem;
 
+/* Returns: a List of FamilyItem, with the changes of this transaction. */
 static List *
 all_families(void)
 {
@@ -160,15 +162,16 @@ all_families(void)
 	wide_table t;
 	wide_family fams[WT_MAX_FAMILIES];
 
-	while (wt_store_exists() && wide_table_next(wt_store_db(), NULL, &cursor, &t) == WIDE_OK)
+	while (wt_store_exists() &&
+		   wide_table_next(wt_store_db(), wt_batch(false), &cursor, &t) == WIDE_OK)
 	{
 		ListCell *lc;
 		int nfam;
 
 		if (t.space != MyDatabaseId)
 			continue;
-		nfam = wide_table_families(wt_store_db(), NULL, t.id, fams, WT_MAX_FAMILIES);
-		foreach(lc, wt_binding_tables(NULL, t.id))
+		nfam = wide_table_families(wt_store_db(), wt_batch(false), t.id, fams, WT_MAX_FAMILIES);
+		foreach(lc, wt_binding_tables(wt_batch(false), t.id))
 			for (int i = 0; i < nfam; i++)
 			{
 				FamilyItem *item = palloc(sizeof(FamilyItem));
@@ -214,7 +217,9 @@ put_family(ReturnSetInfo *rsinfo, const FamilyItem *f)
 
 	if (!is_monitor() && !may_read(f->relid))
 		return;
-	if (wide_family_statistics(wt_store_db(), f->family.id, &info) != WIDE_OK)
+	/* zeros for a family that this transaction has made */
+	if (wide_family_statistics(wt_store_db(), f->family.id, &info) != WIDE_OK &&
+		!wt_batch_has_ddl())
 		return; /* dropped meanwhile */
 	for (int i = 0; i < 8; i++)
 		levels[i] = Int32GetDatum(info.files_per_level[i]);
@@ -388,10 +393,10 @@ look_up_table(LockedTable *c, wide_table_id id)
 	if (c->t.id == id && id != 0)
 		return;
 	memset(c, 0, sizeof(*c));
-	c->known = id != 0 && wide_table_by_id(wt_store_db(), NULL, id, &c->t) == WIDE_OK;
+	c->known = id != 0 && wide_table_by_id(wt_store_db(), wt_batch(false), id, &c->t) == WIDE_OK;
 	c->t.id = id;
 	if (c->known && c->t.space == MyDatabaseId &&
-		wide_table_bindings(wt_store_db(), NULL, id, &object, 1) > 0)
+		wide_table_bindings(wt_store_db(), wt_batch(false), id, &object, 1) > 0)
 	{
 		c->relid = object;
 		c->readable = may_read(object);
