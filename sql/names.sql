@@ -166,6 +166,22 @@ RESET ROLE;
 SELECT * FROM names.stored WHERE relation LIKE 'names.t%';
 DROP FOREIGN TABLE names.t, names.t_old;
 
+-- a view of a role is not taken over
+SET ROLE regress_wt_alice;
+CREATE FOREIGN TABLE names.t (k text COLLATE "C", v text) SERVER widetable;
+SET ROLE regress_wt_bob;
+CREATE VIEW names.t_view WITH (security_invoker) AS SELECT 'forged'::text COLLATE "C" AS k, 'forged'::text AS v;
+COMMENT ON VIEW names.t_view IS 'all columns of a wide table (made by widetable.plain_view)';
+RESET ROLE;
+SELECT widetable.plain_view('names.t');
+SET ROLE regress_wt_alice;
+SELECT widetable.plain_view('names.t');
+SELECT widetable.plain_view('names.t', 'mine');
+ALTER FOREIGN TABLE names.t ADD COLUMN w text;
+SELECT widetable.plain_view('names.t', 'mine');
+RESET ROLE;
+SELECT relowner::regrole FROM pg_class WHERE oid = 'names.t_view'::regclass;
+
 -- the views show what the own transaction has created, changed and dropped
 BEGIN;
 CREATE FOREIGN TABLE names.own (k text COLLATE "C", v text OPTIONS (column 'a:v'), w text OPTIONS (column 'b:w')) SERVER widetable;

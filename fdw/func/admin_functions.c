@@ -32,6 +32,7 @@
 #include "fdw/ddl/binding.h"
 #include "fdw/ddl/database.h"
 #include "fdw/ddl/engine_table.h"
+#include "fdw/ddl/share.h"
 #include "fdw/func/call.h"
 #include "fdw/func/result.h"
 #include "fdw/store/compat.h"
@@ -343,6 +344,25 @@ run_sql(const char *sql)
 }
 
 /*
+ * Errors: 42P07 if the relation, which has the name that the view is to get, was not made by
+ * plain_view() or belongs to another role.  Its owner could put another query into it later.
+ */
+static void
+check_replaceable(Oid view, const char *name)
+{
+	char *comment = GetComment(view, RelationRelationId, 0);
+	bool made = comment != NULL && strcmp(comment, PLAIN_VIEW) == 0;
+
+	if (!made || wt_share_owner(view) != GetUserId())
+		ereport(ERROR,
+				(errcode(ERRCODE_DUPLICATE_TABLE),
+				 errmsg("relation \"%s\" already exists", name),
+				 made ? errdetail("It belongs to another role, and is not replaced.")
+					  : errdetail("It was not made by plain_view(), and is not replaced."),
+				 errhint("Give another name as the second argument.")));
+}
+
+/*
  * Creates a view with all columns of the table, for programs that list tables and
  * views but not foreign tables.  PostgreSQL can update it automatically.  The
  * caller creates and owns it; as it is a security_invoker view, its users need
@@ -369,22 +389,18 @@ wt_sql_plain_view(PG_FUNCTION_ARGS)
 	name = PG_ARGISNULL(1) ? makeObjectName(c.relname, NULL, "view") : NameStr(*PG_GETARG_NAME(1));
 	view = get_relname_relid(name, get_rel_namespace(c.relid));
 	if (OidIsValid(view))
-	{
-		char *comment = GetComment(view, RelationRelationId, 0);
-
-		if (comment == NULL || strcmp(comment, PLAIN_VIEW) != 0)
-			ereport(ERROR,
-					(errcode(ERRCODE_DUPLICATE_TABLE),
-					 errmsg("relation \"%s\" already exists", name),
-					 errdetail("It was not made by plain_view(), and is not replaced."),
-					 errhint("Give another name as the second argument.")));
-	}
+		check_replaceable(view, name);
 	view_name = quote_qualified_identifier(schema, name);
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "SPI_connect failed");
-	run_sql(psprintf("CREATE OR REPLACE VIEW %s WITH (security_invoker) AS SELECT * FROM %s",
-					 view_name, quote_qualified_identifier(schema, c.relname)));
+	/* one that another role has made meanwhile is an error of CREATE VIEW */
+	run_sql(psprintf("CREATE %sVIEW %s WITH (security_invoker) AS SELECT * FROM %s",
+					 OidIsValid(view) ? "OR REPLACE " : "", view_name,
+					 quote_qualified_identifier(schema, c.relname)));
+	view = get_relname_relid(name, get_rel_namespace(c.relid));
+	if (wt_share_owner(view) != GetUserId())
+		check_replaceable(view, name);
 	run_sql(psprintf("COMMENT ON VIEW %s IS '%s'", view_name, PLAIN_VIEW));
 	SPI_finish();
-	PG_RETURN_OID(get_relname_relid(name, get_rel_namespace(c.relid)));
+	PG_RETURN_OID(view);
 }
