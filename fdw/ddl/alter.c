@@ -35,6 +35,7 @@
 
 #include "fdw/ddl/binding.h"
 #include "fdw/ddl/catalog_option.h"
+#include "fdw/ddl/ddl_lock.h"
 #include "fdw/store/bytes.h"
 #include "fdw/table/bytes_text.h"
 #include "fdw/table/encoding.h"
@@ -438,6 +439,9 @@ wt_alter_check(WtTable *before, WtTable *after, wide_table_id table)
 	char *key = key_change(before, after);
 	const WtColumn *c = type_change(before, after);
 
+	/* nor may a row be written through another foreign table */
+	if (key != NULL || c != NULL)
+		wt_ddl_lock_stored_table(table, AccessExclusiveLock);
 	if ((key == NULL && c == NULL) || !has_rows(table))
 	{
 		check_not_null(before, after, table);
@@ -540,7 +544,8 @@ wt_alter_check_same_key(WtTable *t, wide_table_id table)
 
 	foreach(lc, wt_binding_others(table, t->relid))
 	{
-		char *why = key_disagreement(t, wt_table(lfirst_oid(lc)));
+		WtTable *other = wt_table_unlocked(lfirst_oid(lc));
+		char *why = other ? key_disagreement(t, other) : NULL;
 
 		if (why)
 			ereport(ERROR,

@@ -34,7 +34,8 @@ extern bool wt_alter_record_cells(WtTable *before, WtTable *after);
 extern bool wt_alter_record_families(WtTable *before, WtTable *after);
 
 /*
- * Refuses a change that would misread stored bytes.
+ * Refuses a change that would misread stored bytes.  Requires: the stored table is locked
+ * (ddl_lock.h).
  * Errors: 55000; 23502 if a column that becomes NOT NULL has no value in some row.
  */
 extern void wt_alter_check(WtTable *before, WtTable *after, wide_table_id table);

@@ -37,17 +37,13 @@ wt_ddl_lock_head(wide_table_id id)
 }
 
 void
-wt_ddl_lock_stored_table(Oid relid, LOCKMODE mode)
+wt_ddl_lock_stored_table(wide_table_id id, LOCKMODE mode)
 {
 	Oid locked = InvalidOid;
-	wide_table wt;
+	Oid head;
 
-	while (wt_binding_find(relid, &wt) == WIDE_OK)
+	while (OidIsValid(head = wt_ddl_lock_head(id)) && head != locked)
 	{
-		Oid head = wt_ddl_lock_head(wt.id);
-
-		if (!OidIsValid(head) || head == locked)
-			return;
 		LockRelationOid(head, mode);
 		locked = head;
 	}

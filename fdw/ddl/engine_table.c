@@ -11,8 +11,11 @@
 
 #include "fdw/ddl/engine_table.h"
 
+#include "storage/lmgr.h"
+
 #include "fdw/ddl/binding.h"
 #include "fdw/ddl/database.h"
+#include "fdw/ddl/ddl_lock.h"
 #include "fdw/ddl/stored_table.h"
 #include "fdw/store/error.h"
 #include "fdw/store/store.h"
@@ -36,7 +39,7 @@ fill_engine(WtTable *t, const wide_table *wt, WtEngineTable *out)
 	int n;
 	wide_family *fams = wt_binding_families(wt_batch(false), wt->id, &n);
 
-	*out = (WtEngineTable) {.table = wt->id, .nall = n};
+	*out = (WtEngineTable) {.table = wt->id, .nall = n, .head = wt_ddl_lock_head(wt->id)};
 	for (int i = 0; i < n; i++)
 	{
 		int f = wt_lookup_family(t, fams[i].name);
@@ -48,8 +51,9 @@ fill_engine(WtTable *t, const wide_table *wt, WtEngineTable *out)
 	pfree(fams);
 }
 
-bool
-wt_engine_table(WtTable *t, bool create, WtEngineTable *out)
+/* As wt_engine_table(), without the lock. */
+static bool
+find(WtTable *t, bool create, WtEngineTable *out)
 {
 	EngineCache *c = &engine_cache[t->relid % ENGINE_CACHE];
 	wide_table wt;
@@ -97,6 +101,24 @@ wt_engine_table(WtTable *t, bool create, WtEngineTable *out)
 		c->engine = *out;
 	}
 	return true;
+}
+
+bool
+wt_engine_table(WtTable *t, bool create, WtEngineTable *out)
+{
+	Oid locked = t->relid;
+
+	/* while this waits for the lock, the table may be altered, or another one become the head */
+	while (find(t, create, out))
+	{
+		if (out->head == locked)
+			return true;
+		locked = out->head;
+		LockRelationOid(locked, AccessShareLock);
+		if (wide_catalog_generation(wt_store_db()) == out->generation)
+			return true;
+	}
+	return false;
 }
 
 wide_family *

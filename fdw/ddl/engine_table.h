@@ -12,6 +12,7 @@ typedef struct WtEngineTable
 {
 	wide_table_id table;
 	uint64 generation; /* of the engine's catalog when this was found, or an earlier one */
+	Oid head;		   /* the foreign table whose lock is that of the stored table (ddl_lock.h) */
 
 	/* by the family's index in the WtTable */
 	wide_family_id families[WT_MAX_FAMILIES]; /* 0: does not exist yet */
@@ -22,8 +23,10 @@ typedef struct WtEngineTable
 } WtEngineTable;
 
 /*
- * Fills in *out with the engine's table.  create: creates the table and its families in
- * the transaction's batch if they are missing.
+ * Fills in *out with the engine's table, which is locked to the end of the transaction against
+ * commands that change what is read.  create: creates the table and its families in the
+ * transaction's batch if they are missing.
+ * Requires: the transaction has locked the foreign table.
  * Returns: false if the table does not exist; *out is not set then.
  * Errors: 55000 if its rows were not copied into this database.
  */

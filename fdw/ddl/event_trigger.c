@@ -139,6 +139,7 @@ drop_binding(Oid relid)
 		name = wt_table_name_canonical(wt.name);
 		wt_ddl_lock_name(name);
 	}
+	wt_ddl_lock_stored_table(wt.id, ShareUpdateExclusiveLock);
 	wt_batch_command_ddl();
 	wt_error_check(wide_batch_unbind(wt_batch(true), wt.id, relid), "could not drop the table");
 }

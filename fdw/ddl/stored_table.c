@@ -7,6 +7,9 @@
  * All of it are operations of the transaction's batch and roll back with it.
  *
  * Privileges: PostgreSQL has checked the command.  share.c checks names.
+ *
+ * Locking: see ddl_lock.h.  The definitions of other foreign tables on the stored table are
+ * read under its lock.
  */
 #include "postgres.h"
 
@@ -101,8 +104,8 @@ check_contradiction(WtTable *t, wide_table_id id, const WtFamily *f)
 
 	foreach(lc, wt_binding_others(id, t->relid))
 	{
-		WtTable *other = wt_table(lfirst_oid(lc));
-		int k = wt_lookup_family(other, f->name);
+		WtTable *other = wt_table_unlocked(lfirst_oid(lc));
+		int k = other ? wt_lookup_family(other, f->name) : -1;
 		const WtFamily *theirs = k < 0 ? NULL : &other->families[k];
 		uint32 option = k < 0 ? 0 : contradiction(f, theirs);
 
@@ -131,8 +134,8 @@ check_unused(WtTable *t, wide_table_id id, const char *family)
 
 	foreach(lc, wt_binding_others(id, t->relid))
 	{
-		WtTable *other = wt_table(lfirst_oid(lc));
-		int k = wt_lookup_family(other, family);
+		WtTable *other = wt_table_unlocked(lfirst_oid(lc));
+		int k = other ? wt_lookup_family(other, family) : -1;
 
 		if (k >= 0 && !(other->cells_layout && other->families[k].implicit))
 			ereport(ERROR,
@@ -159,10 +162,12 @@ states_drop(WtTable *t, const char *family)
 static void
 alter_family(WtTable *t, wide_batch *b, const wide_family *old, const wide_family_options *opt)
 {
-	wide_status st = wide_batch_alter_family(b, old->id, opt);
+	wide_status st;
 	char *space = RelationIsVisible(t->relid) ? NULL
 											  : get_namespace_name(get_rel_namespace(t->relid));
 
+	wt_ddl_lock_stored_table(old->table, AccessExclusiveLock);
+	st = wide_batch_alter_family(b, old->id, opt);
 	if (st == WIDE_FULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -257,6 +262,7 @@ sync_families(WtTable *t, wide_table_id id, WtTable *before)
 		if (old == NULL || states_drop(before, old->name))
 			continue;
 		check_unused(t, id, old->name);
+		wt_ddl_lock_stored_table(id, AccessExclusiveLock);
 		wt_error_check(wide_batch_drop_family(wt_batch(true), old->id), "could not drop a family");
 	}
 	pfree(have);
@@ -398,7 +404,9 @@ rename_outdated(wide_table *wt)
 
 	foreach(lc, wt_binding_tables(wt_batch(true), wt->id))
 	{
-		if (!wt_table_is_ours(lfirst_oid(lc)) || wt_table(lfirst_oid(lc))->name_given)
+		WtTable *t = wt_table_unlocked(lfirst_oid(lc));
+
+		if (t == NULL || t->name_given)
 			return false;
 		if (name == NULL)
 			name = default_name(lfirst_oid(lc));
@@ -429,17 +437,19 @@ share(WtTable *t, wide_table *wt, bool defining)
 	ListCell *lc;
 
 	wt_share_check(t, wt->id);
+	/* t may become the head */
+	wt_ddl_lock_stored_table(wt->id, t->relid < wt_ddl_lock_head(wt->id)
+										 ? AccessExclusiveLock
+										 : ShareUpdateExclusiveLock);
 	if (!defining)
 		return;
 	foreach(lc, wt_binding_tables(wt_batch(true), wt->id))
 	{
-		Oid relid = lfirst_oid(lc);
+		WtTable *other = wt_table_unlocked(lfirst_oid(lc));
 
-		if (relid == t->relid || !wt_table_is_ours(relid))
-			continue;
-		LockRelationOid(relid, ShareUpdateExclusiveLock);
-		if (wt_table_is_ours(relid) && !wt_table(relid)->name_given)
-			wt_catalog_option_set_table(relid, "table_name", wt_table_name_canonical(wt->name));
+		if (other != NULL && !other->name_given)
+			wt_catalog_option_set_table(other->relid, "table_name",
+										wt_table_name_canonical(wt->name));
 	}
 }
 
@@ -471,6 +481,28 @@ bind_table(WtTable *t, wide_table *wt, bool defining)
 }
 
 /*
+ * Finds the stored table of a foreign table that exists, and locks it.  If its name is not the
+ * one that the foreign table gives it, both names are locked before.
+ * Returns: as wt_binding_find().
+ */
+static wide_status
+lock_bound_table(WtTable *t, wide_table *wt)
+{
+	wide_status st = wt_binding_find(t->relid, wt);
+	bool named = st != WIDE_OK || has_name(wt, t);
+
+	if (!named)
+	{
+		wt_ddl_lock_name(wt_table_name_canonical(wt->name));
+		wt_ddl_lock_name(t->table_name);
+	}
+	if (st == WIDE_OK)
+		wt_ddl_lock_stored_table(wt->id, ShareUpdateExclusiveLock);
+	/* another transaction may have changed the number of its foreign tables */
+	return st == WIDE_OK ? wt_binding_find(t->relid, wt) : st;
+}
+
+/*
  * The option table_name was changed, or the foreign table was renamed or moved to another
  * schema: a stored table that is named after it is renamed, so that the old name is free.
  * If that is impossible, because other foreign tables know it by its name or the new name
@@ -483,12 +515,8 @@ rename_table(WtTable *t, wide_table *wt, bool defining)
 {
 	bool shared = wt->nbindings > 1;
 	wide_table other;
-	wide_status st;
+	wide_status st = wt_binding_find_name(t->table_name, &other);
 
-	/* the name that it loses, and the one that it gets */
-	wt_ddl_lock_name(wt_table_name_canonical(wt->name));
-	wt_ddl_lock_name(t->table_name);
-	st = wt_binding_find_name(t->table_name, &other);
 	if (st != WIDE_OK && st != WIDE_NOTFOUND)
 		wt_error_check(st, "could not find the table");
 	if (!shared && st == WIDE_NOTFOUND)
@@ -559,7 +587,7 @@ wt_stored_table_define(Oid relid, bool defining)
 	wt_batch_command_ddl();
 	if (before == NULL || strcmp(before->table_name, t->table_name) != 0)
 		wt_share_check_name(t, defining ? GetUserId() : wt_share_owner(relid));
-	st = wt_binding_find(relid, &wt);
+	st = lock_bound_table(t, &wt);
 	if (st == WIDE_NOTFOUND)
 	{
 		if (before != NULL || !defining)

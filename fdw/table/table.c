@@ -195,13 +195,16 @@ cell_order(WtTable *t)
 	return order;
 }
 
-/* Returns the entry with the table's present definition, NULL if there is none. */
+/* Returns: the valid entry; NULL: there is none. */
 static CacheEntry *
-find_cached(Oid relid)
+cache_find(Oid relid)
 {
-	CacheEntry *e = table_cache ? hash_search(table_cache, &relid, HASH_FIND, NULL) : NULL;
+	CacheEntry *e;
 
-	return e && !e->stale ? e : NULL;
+	if (table_cache == NULL)
+		cache_init();
+	e = hash_search(table_cache, &relid, HASH_FIND, NULL);
+	return e != NULL && !e->stale ? e : NULL;
 }
 
 bool
@@ -211,28 +214,51 @@ wt_table_is_ours(Oid relid)
 
 	if (get_rel_relkind(relid) != RELKIND_FOREIGN_TABLE)
 		return false;
-	if (find_cached(relid) != NULL)
+	if (cache_find(relid) != NULL)
 		return true;
 	server = wt_table_server(relid);
 	return server != NULL && wt_table_is_server_ours(server);
 }
 
-WtTable *
-wt_table(Oid relid)
+/* Parses the definition of an open relation into the cache. */
+static WtTable *
+cache_fill(Relation rel)
 {
+	Oid relid = RelationGetRelid(rel);
 	CacheEntry *e;
 	MemoryContext context, old;
-	Relation rel;
 	WtTable *t;
 	uint64 before;
 	bool found;
 
-	if (table_cache == NULL)
-		cache_init();
-	e = find_cached(relid);
-	if (e)
-		return e->table;
+	context = AllocSetContextCreate(CurrentMemoryContext, "widetable table", ALLOCSET_SMALL_SIZES);
+	old = MemoryContextSwitchTo(context);
+	before = invalidations;
+	t = wt_table_parse(rel);
+	t->order = cell_order(t);
+	MemoryContextSwitchTo(old);
 
+	e = hash_search(table_cache, &relid, HASH_ENTER, &found);
+	if (found)
+		MemoryContextSetParent(e->context, retired);
+	MemoryContextSetParent(context, CacheMemoryContext);
+	e->table = t;
+	e->context = context;
+	/* changed while it was parsed: good for this statement, not for the next one */
+	e->stale = invalidations != before;
+	any_stale |= e->stale;
+	return t;
+}
+
+WtTable *
+wt_table(Oid relid)
+{
+	CacheEntry *e = cache_find(relid);
+	Relation rel;
+	WtTable *t;
+
+	if (e != NULL)
+		return e->table;
 	if (!wt_table_is_ours(relid))
 	{
 		char *name = get_rel_name(relid);
@@ -245,22 +271,24 @@ wt_table(Oid relid)
 
 	/* keep the lock to the end of the transaction, as a query on the table does */
 	rel = relation_open(relid, AccessShareLock);
-	context = AllocSetContextCreate(CurrentMemoryContext, "widetable table", ALLOCSET_SMALL_SIZES);
-	old = MemoryContextSwitchTo(context);
-	before = invalidations;
-	t = wt_table_parse(rel);
-	t->order = cell_order(t);
-	MemoryContextSwitchTo(old);
+	t = cache_fill(rel);
 	relation_close(rel, NoLock);
+	return t;
+}
 
-	e = hash_search(table_cache, &relid, HASH_ENTER, &found);
-	if (found)
-		MemoryContextSetParent(e->context, retired);
-	MemoryContextSetParent(context, CacheMemoryContext);
-	e->table = t;
-	e->context = context;
-	/* changed while it was parsed: good for this statement, not for the next one */
-	e->stale = invalidations != before;
-	any_stale |= e->stale;
+WtTable *
+wt_table_unlocked(Oid relid)
+{
+	CacheEntry *e = cache_find(relid);
+	Relation rel;
+	WtTable *t;
+
+	if (e != NULL)
+		return e->table;
+	rel = wt_table_is_ours(relid) ? RelationIdGetRelation(relid) : NULL;
+	if (rel == NULL)
+		return NULL;
+	t = cache_fill(rel);
+	RelationClose(rel);
 	return t;
 }

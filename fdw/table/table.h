@@ -18,6 +18,13 @@
  */
 extern WtTable *wt_table(Oid relid);
 
+/*
+ * The same without a lock.
+ * Requires: something else keeps the definition from being changed (fdw/ddl/ddl_lock.h).
+ * Returns: NULL if it does not exist, or is no foreign table of widetable.
+ */
+extern WtTable *wt_table_unlocked(Oid relid);
+
 /* Parses the definition in the catalogs; palloc'd.  Errors: those of wt_definition_parse. */
 extern WtTable *wt_table_parse(Relation rel);
 
