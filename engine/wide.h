@@ -383,6 +383,9 @@ extern int wide_table_bindings(wide_db *db, wide_batch *b, wide_table_id id, uin
 							   int max);
 /* The next table, without its counts; b as above.  Begin with *cursor = 0; ends with WIDE_END. */
 extern wide_status wide_table_next(wide_db *db, wide_batch *b, uint32_t *cursor, wide_table *out);
+/* The next committed binding: a table, and an object that is bound to it.  As wide_table_next. */
+extern wide_status wide_binding_next(wide_db *db, uint32_t *cursor, wide_table_id *table,
+									 uint32_t *object);
 /* Returns a number that rises with every committed change of any table or family; for caches. */
 extern uint64_t wide_catalog_generation(wide_db *db);
 
@@ -468,6 +471,13 @@ extern wide_status wide_batch_create_family(wide_batch *b, wide_table_id id, con
 extern wide_status wide_batch_alter_family(wide_batch *b, wide_family_id id,
 										   const wide_family_options *opt);
 extern wide_status wide_batch_drop_family(wide_batch *b, wide_family_id id);
+/*
+ * What the batch has added to the catalog, and adds later, must leave room for `percent` of all
+ * tables, families and bindings (at least one table); several calls: the largest percentage.
+ * Returns: WIDE_FULL if there is not that much room at present, beside what other batches have
+ * reserved.  wide_batch_prepare checks again.
+ */
+extern wide_status wide_batch_leave_room(wide_batch *b, int percent);
 /* Empties every family of the table and gives it a new id. */
 extern wide_status wide_batch_truncate_table(wide_batch *b, wide_table_id id);
 

@@ -14,6 +14,7 @@
 
 #include "fdw/ddl/database.h"
 #include "fdw/ddl/event_trigger.h"
+#include "fdw/ddl/quota.h"
 #include "fdw/ddl/stored_table.h"
 #include "fdw/plan/aggregate_plan.h"
 #include "fdw/plan/scan_path.h"
@@ -58,6 +59,7 @@ _PG_init(void)
 	wt_executor_hooks_init();
 	wt_database_init();
 	wt_event_trigger_init();
+	wt_quota_init();
 	wt_backup_init();
 }
 

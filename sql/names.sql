@@ -198,6 +198,68 @@ SELECT relation, table_name, families FROM widetable.pg_stat_widetable_tables WH
 COMMIT;
 SELECT relation, family, options->>'versions' AS versions FROM widetable.pg_stat_widetable_families WHERE table_name = 'names.own';
 
+-- how many wide tables a role may have: counted by owner, checked by the command
+CREATE SCHEMA quota;
+GRANT ALL ON SCHEMA quota TO regress_wt_alice, regress_wt_team, regress_wt_member;
+SET ROLE regress_wt_member;
+SET widetable.max_tables_per_role = 100;
+RESET ROLE;
+SET widetable.max_tables_per_role = 2;
+SET ROLE regress_wt_member;
+CREATE FOREIGN TABLE quota.t1 (k text COLLATE "C", v text) SERVER widetable;
+BEGIN;
+CREATE FOREIGN TABLE quota.t2 (k text COLLATE "C", v text) SERVER widetable;
+\set VERBOSITY verbose
+\set SHOW_CONTEXT never
+SAVEPOINT s;
+DO $$ BEGIN CREATE FOREIGN TABLE quota.t3 (k text COLLATE "C", v text) SERVER widetable;
+EXCEPTION WHEN configuration_limit_exceeded THEN RAISE WARNING USING MESSAGE = SQLERRM, ERRCODE = SQLSTATE; END $$;
+\set VERBOSITY default
+CREATE FOREIGN TABLE quota.t3 (k text COLLATE "C", v text) SERVER widetable;
+ROLLBACK TO s;
+-- a foreign table on a stored table is no new one, but there are limits for these and for families, too
+CREATE FOREIGN TABLE quota.c1 (k text COLLATE "C", v text) SERVER widetable OPTIONS (table_name 'quota.t1');
+CREATE FOREIGN TABLE quota.c2 (k text COLLATE "C", v text) SERVER widetable OPTIONS (table_name 'quota.t1');
+SAVEPOINT s;
+CREATE FOREIGN TABLE quota.c3 (k text COLLATE "C", v text) SERVER widetable OPTIONS (table_name 'quota.t1');
+ROLLBACK TO s;
+ALTER FOREIGN TABLE quota.t1 OPTIONS (ADD families '{"d": {}, "a": {}, "b": {}, "c": {}, "e": {}, "f": {}, "g": {}}');
+SAVEPOINT s;
+ALTER FOREIGN TABLE quota.t2 OPTIONS (ADD families '{"d": {}, "a": {}}');
+ROLLBACK TO s;
+DROP FOREIGN TABLE quota.t2;
+CREATE FOREIGN TABLE quota.t3 (k text COLLATE "C", v text) SERVER widetable;
+COMMIT;
+-- a command that adds nothing is not refused
+RESET ROLE;
+SET widetable.max_tables_per_role = 1;
+SET ROLE regress_wt_member;
+ALTER FOREIGN TABLE quota.t3 RENAME COLUMN v TO w;
+ALTER FOREIGN TABLE quota.t3 RENAME TO t4;
+INSERT INTO quota.t4 VALUES ('k', 'v');
+TRUNCATE quota.t4;
+-- giving tables away
+ALTER FOREIGN TABLE quota.t1 OWNER TO regress_wt_team;
+ALTER FOREIGN TABLE quota.t4 OWNER TO regress_wt_team;
+REASSIGN OWNED BY regress_wt_member TO regress_wt_team;
+CREATE FOREIGN TABLE quota.t5 (k text COLLATE "C", v text) SERVER widetable;
+-- superusers and their tables do not count, and they may give tables to anybody
+RESET ROLE;
+CREATE FOREIGN TABLE quota.s1 (k text COLLATE "C", v text) SERVER widetable;
+CREATE FOREIGN TABLE quota.s2 (k text COLLATE "C", v text) SERVER widetable;
+ALTER FOREIGN TABLE quota.s2 OWNER TO regress_wt_alice;
+ALTER FOREIGN TABLE quota.s1 OWNER TO regress_wt_alice;
+SET ROLE regress_wt_alice;
+CREATE FOREIGN TABLE quota.a (k text COLLATE "C", v text) SERVER widetable;
+RESET ROLE;
+SET widetable.max_tables_per_role = -1;
+SET ROLE regress_wt_alice;
+CREATE FOREIGN TABLE quota.a (k text COLLATE "C", v text) SERVER widetable;
+RESET ROLE;
+RESET widetable.max_tables_per_role;
+SHOW widetable.max_tables_per_role;
+DROP SCHEMA quota CASCADE;
+
 DROP SCHEMA names, "names.q", names_bob CASCADE;
 DROP OWNED BY regress_wt_alice, regress_wt_bob, regress_wt_team, regress_wt_member;
 DROP ROLE regress_wt_alice, regress_wt_bob, regress_wt_team, regress_wt_member;

@@ -91,9 +91,7 @@ wide_table_next(wide_db *db, wide_batch *b, uint32_t *cursor, wide_table *out)
 		st = catalog_table_next(db, cursor, out);
 		if (st == WIDE_END)
 			*cursor = CURSOR_DELTA;
-		else if (st != WIDE_OK || d == NULL)
-			return st;
-		else if ((st = wide_table_by_id(db, b, out->id, out)) != WIDE_NOTFOUND)
+		else if (st != WIDE_OK || catalog_delta_table_from(d, out->id, true, out))
 			return st;
 	}
 	TRY(segment_lock(db, LOCK_CATALOG));
@@ -355,4 +353,15 @@ wide_batch_truncate_table(wide_batch *b, wide_table_id id)
 	}
 	free(f);
 	return st;
+}
+
+wide_status
+wide_batch_leave_room(wide_batch *b, int percent)
+{
+	catalog_delta *d;
+
+	TRY(ops_reserve(b, 0, &d));
+	if (percent > d->leave)
+		d->leave = percent;
+	return catalog_delta_check_room(d);
 }

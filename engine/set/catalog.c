@@ -706,6 +706,17 @@ catalog_table_next(wide_db *db, uint32_t *cursor, wide_table *out)
 	return slot_next(db, CATALOG_TABLES, cursor, out, sizeof *out);
 }
 
+wide_status
+wide_binding_next(wide_db *db, uint32_t *cursor, wide_table_id *table, uint32_t *object)
+{
+	binding_slot b;
+
+	TRY(slot_next(db, CATALOG_BINDINGS, cursor, &b, sizeof b));
+	*table = b.table;
+	*object = b.object;
+	return WIDE_OK;
+}
+
 uint64_t
 wide_catalog_generation(wide_db *db)
 {

@@ -36,10 +36,15 @@ bool
 catalog_delta_table(wide_db *db, const catalog_delta *d, wide_table_id id, wide_table *t)
 {
 	table_slot *ts = catalog_table_slot(db, id);
-	bool exists = ts != NULL;
 
-	if (exists)
+	if (ts != NULL)
 		*t = ts->t;
+	return catalog_delta_table_from(d, id, ts != NULL, t);
+}
+
+bool
+catalog_delta_table_from(const catalog_delta *d, wide_table_id id, bool exists, wide_table *t)
+{
 	for (int i = 0; d != NULL && i < d->n; i++)
 	{
 		const catalog_op *op = &d->ops[i];
@@ -316,26 +321,67 @@ catalog_delta_add(catalog_delta *d, uint64_t number, enum op_kind kind)
 
 /* ------------------------------------------------------------------ encode */
 
-/* Returns WIDE_FULL if there is no room for these in addition to what exists and what is reserved.
- * Under LOCK_CATALOG. */
-static wide_status
-check_room(wide_db *db, uint32_t tables, uint32_t families, uint32_t bindings)
+/* Numbers of tables, families and bindings */
+typedef struct additions
 {
-	catalog_state *c = &db->seg->catalog;
+	uint32_t n[CATALOG_ARRAYS];
+} additions;
+
+static additions
+additions_of(const catalog_delta *d)
+{
+	additions a = {{0}};
+
+	for (int i = 0; i < d->n; i++)
+	{
+		a.n[CATALOG_TABLES] += d->ops[i].kind == OP_CREATE_TABLE;
+		a.n[CATALOG_FAMILIES] += d->ops[i].kind == OP_CREATE_FAMILY;
+		a.n[CATALOG_BINDINGS] += d->ops[i].kind == OP_BIND;
+	}
+	return a;
+}
+
+/* Returns WIDE_FULL if there is no room for these, with what the delta must leave, in addition to
+ * what exists and what other deltas have reserved.  Under LOCK_CATALOG. */
+static wide_status
+check_room(const catalog_delta *d, const additions *more)
+{
+	wide_db *db = d->db;
+	const catalog_pending *p = db->seg->catalog.pending;
+	uint32_t max[CATALOG_ARRAYS] = {db->seg->config.max_tables, db->seg->max_families,
+									db->seg->max_bindings};
+	additions need = *more;
 
 	for (int i = 0; i < CATALOG_PENDING; i++)
-		if (c->pending[i].pid != 0)
+		if (p[i].pid != 0 && !pending_of(&p[i], d))
 		{
-			tables += c->pending[i].tables;
-			families += c->pending[i].families;
-			bindings += c->pending[i].bindings;
+			need.n[CATALOG_TABLES] += p[i].tables;
+			need.n[CATALOG_FAMILIES] += p[i].families;
+			need.n[CATALOG_BINDINGS] += p[i].bindings;
 		}
-	if (tables + catalog_count(db, CATALOG_TABLES) > db->seg->config.max_tables ||
-		families + catalog_count(db, CATALOG_FAMILIES) > db->seg->max_families ||
-		bindings + catalog_count(db, CATALOG_BINDINGS) > db->seg->max_bindings)
-		return status_fail(WIDE_FULL, "the catalog is full (max_tables %u)",
-						   db->seg->config.max_tables);
+	for (int i = 0; i < CATALOG_ARRAYS; i++)
+	{
+		uint32_t left = (uint32_t) ((uint64_t) max[i] * (uint32_t) d->leave / 100);
+
+		if (d->leave > 0 && left == 0)
+			left = 1;
+		if (more->n[i] > 0 && need.n[i] + left + catalog_count(db, i) > max[i])
+			return status_fail(WIDE_FULL, "the catalog is full (max_tables %u)",
+							   db->seg->config.max_tables);
+	}
 	return WIDE_OK;
+}
+
+wide_status
+catalog_delta_check_room(const catalog_delta *d)
+{
+	additions more = additions_of(d);
+	wide_status st;
+
+	TRY(segment_lock(d->db, LOCK_CATALOG));
+	st = check_room(d, &more);
+	segment_unlock(d->db, LOCK_CATALOG);
+	return st;
 }
 
 /*
@@ -422,21 +468,15 @@ pending_reserve(catalog_delta *d)
 {
 	wide_db *db = d->db;
 	catalog_pending *p;
-	uint32_t tables = 0, families = 0, bindings = 0;
+	additions more = additions_of(d);
 
-	for (int i = 0; i < d->n; i++)
-	{
-		tables += d->ops[i].kind == OP_CREATE_TABLE;
-		families += d->ops[i].kind == OP_CREATE_FAMILY;
-		bindings += d->ops[i].kind == OP_BIND;
-	}
-	TRY(check_room(db, tables, families, bindings));
+	TRY(check_room(d, &more));
 	if ((p = pending_new(d)) == NULL)
 		return status_fail(WIDE_FULL, "too many transactions change the catalog");
 	d->pending = true;
-	p->tables = tables;
-	p->families = families;
-	p->bindings = bindings;
+	p->tables = more.n[CATALOG_TABLES];
+	p->families = more.n[CATALOG_FAMILIES];
+	p->bindings = more.n[CATALOG_BINDINGS];
 	for (int i = 0; i < d->n; i++)
 	{
 		const catalog_op *op = &d->ops[i];

@@ -20,6 +20,7 @@ struct catalog_delta
 	catalog_delta *next; /* of all deltas of this process */
 	uint32_t serial;	 /* distinct in this process */
 	bool pending;		 /* has entries in catalog.pending */
+	int leave;			 /* percent of the catalog's room that it must leave */
 	catalog_op *ops;
 	int n;
 	int cap;
@@ -48,6 +49,10 @@ extern void catalog_delta_rewind(catalog_delta *d, uint64_t mark);
  */
 extern wide_status catalog_delta_encode(catalog_delta *d, buffer *out);
 
+/* Checks that there is room for what the delta adds, and for what it must leave.
+ * Returns: WIDE_OK or WIDE_FULL. */
+extern wide_status catalog_delta_check_room(const catalog_delta *d);
+
 /* Checks that a change of a family's options, the last one in the delta, finds room among the
  * floors.  Requires: LOCK_CATALOG.  Returns: WIDE_OK or WIDE_FULL. */
 extern wide_status catalog_delta_check_change(const catalog_delta *d, const catalog_op *op);
@@ -64,6 +69,10 @@ extern bool catalog_delta_family_any(wide_db *db, wide_family_id id, wide_family
  */
 extern bool catalog_delta_table(wide_db *db, const catalog_delta *d, wide_table_id id,
 								wide_table *t);
+
+/* the same for a committed table that is known already: exists, and *t */
+extern bool catalog_delta_table_from(const catalog_delta *d, wide_table_id id, bool exists,
+									 wide_table *t);
 
 /* also sets the numbers of families and bindings */
 extern bool catalog_delta_table_full(wide_db *db, const catalog_delta *d, wide_table_id id,

@@ -63,15 +63,7 @@ wt_binding_find_name(const char *name, wide_table *wt)
 	/* names of the first release are not canonical */
 	while ((st = wide_table_next(wt_store_db(), wt_batch(false), &cursor, wt)) == WIDE_OK)
 	{
-		char *canonical;
-		bool found;
-
-		if (wt->space != MyDatabaseId)
-			continue;
-		canonical = wt_table_name_canonical(wt->name);
-		found = strcmp(canonical, name) == 0;
-		pfree(canonical);
-		if (found)
+		if (wt->space == MyDatabaseId && wt_table_name_is(wt->name, name))
 			return wide_table_by_id(wt_store_db(), wt_batch(false), wt->id, wt);
 	}
 	return st == WIDE_END ? WIDE_NOTFOUND : st;

@@ -127,6 +127,7 @@ read_before(Oid relid, Snapshot snapshot)
 	if (!HeapTupleIsValid(tup))
 		return NULL;
 	c = (Form_pg_class) GETSTRUCT(tup);
+	def.owner = c->relowner;
 	def.name = NameStr(c->relname);
 	def.schema = get_namespace_name(c->relnamespace);
 	if (def.schema == NULL)

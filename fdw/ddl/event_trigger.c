@@ -134,7 +134,7 @@ drop_binding(Oid relid)
 	{
 		if (wt_binding_find(relid, &wt) != WIDE_OK)
 			return;
-		if (name != NULL && strcmp(name, wt_table_name_canonical(wt.name)) == 0)
+		if (name != NULL && wt_table_name_is(wt.name, name))
 			break;
 		name = wt_table_name_canonical(wt.name);
 		wt_ddl_lock_name(name);

@@ -36,6 +36,7 @@
 #include "fdw/ddl/database.h"
 #include "fdw/ddl/ddl_lock.h"
 #include "fdw/ddl/definition_before.h"
+#include "fdw/ddl/quota.h"
 #include "fdw/ddl/share.h"
 #include "fdw/store/background_process.h"
 #include "fdw/store/error.h"
@@ -186,8 +187,9 @@ alter_family(WtTable *t, wide_batch *b, const wide_family *old, const wide_famil
 	wt_error_check(st, "could not alter a family");
 }
 
-/* Creates the family, or alters the old one if options differ. */
-static void
+/* Creates the family, or alters the old one if options differ.  Returns: true if it has created it.
+ */
+static bool
 sync_family(WtTable *t, wide_table_id id, const WtFamily *f, const wide_family *old)
 {
 	wide_batch *b = wt_batch(true);
@@ -199,7 +201,7 @@ sync_family(WtTable *t, wide_table_id id, const WtFamily *f, const wide_family *
 	else
 		wide_family_defaults(&opt);
 	if (!merge_options(f->stated, &f->opt, &opt) && old != NULL)
-		return;
+		return false;
 	if (opt.min_versions > opt.versions)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -209,10 +211,11 @@ sync_family(WtTable *t, wide_table_id id, const WtFamily *f, const wide_family *
 	if (old != NULL)
 	{
 		alter_family(t, b, old, &opt);
-		return;
+		return false;
 	}
 	wt_error_check(wide_batch_create_family(b, id, f->name, &opt, &fid),
 				   "could not create a family");
+	return true;
 }
 
 static wide_family *
@@ -229,13 +232,15 @@ find_family(wide_family *families, int n, const char *name)
  * changed, or NULL.  Only the command that adds the null of a family to option "families"
  * drops the family: the null stays in the option, and neither a later command nor a
  * restored dump may drop what another foreign table has created under that name since.
+ * Returns: true if it has created a family.
  */
-static void
+static bool
 sync_families(WtTable *t, wide_table_id id, WtTable *before)
 {
 	int n;
 	wide_family *have = wt_binding_families(wt_batch(true), id, &n);
 	int total = n;
+	bool created = false;
 
 	for (int i = 0; i < t->nfamilies; i++)
 	{
@@ -253,7 +258,7 @@ sync_families(WtTable *t, wide_table_id id, WtTable *before)
 							   "included.",
 							   t->table_name,
 							   n)));
-		sync_family(t, id, f, old);
+		created |= sync_family(t, id, f, old);
 	}
 	for (int i = 0; before != NULL && i < t->ndropped; i++)
 	{
@@ -266,6 +271,7 @@ sync_families(WtTable *t, wide_table_id id, WtTable *before)
 		wt_error_check(wide_batch_drop_family(wt_batch(true), old->id), "could not drop a family");
 	}
 	pfree(have);
+	return created;
 }
 
 /* -------------------------------------------------------------- one table */
@@ -286,8 +292,12 @@ default_name(Oid relid)
 static bool
 has_name(const wide_table *wt, const WtTable *t)
 {
-	return strcmp(wt_table_name_canonical(wt->name), t->table_name) == 0 ||
-		   (!t->name_given && strcmp(wt->name, t->first_name) == 0);
+	if (wt_table_name_is(wt->name, t->table_name))
+		return true;
+	return !t->name_given &&
+		   strcmp(wt->name,
+				  wt_table_name_first_default(get_namespace_name(get_rel_namespace(t->relid)),
+											  get_rel_name(t->relid))) == 0;
 }
 
 /*
@@ -411,7 +421,7 @@ rename_outdated(wide_table *wt)
 		if (name == NULL)
 			name = default_name(lfirst_oid(lc));
 	}
-	if (name == NULL || strcmp(name, wt_table_name_canonical(wt->name)) == 0)
+	if (name == NULL || wt_table_name_is(wt->name, name))
 		return false;
 	wt_ddl_lock_name(name);
 	if (wt_binding_find_name(name, &other) == WIDE_OK)
@@ -559,8 +569,10 @@ check_markers(WtTable *t, wide_table_id id)
 
 	foreach(lc, wt_binding_others(id, t->relid))
 	{
-		WtTable *other = wt_table(lfirst_oid(lc));
+		WtTable *other = wt_table_unlocked(lfirst_oid(lc));
 
+		if (other == NULL)
+			continue;
 		warn_marker_shown(t, other);
 		warn_marker_shown(other, t);
 	}
@@ -574,6 +586,7 @@ wt_stored_table_define(Oid relid, bool defining)
 	WtTable *t;
 	wide_table wt;
 	wide_status st;
+	bool added;
 
 	rel = relation_open(relid, AccessShareLock);
 	if (before)
@@ -605,7 +618,10 @@ wt_stored_table_define(Oid relid, bool defining)
 	wt_alter_check_same_key(t, wt.id);
 	if (defining)
 		check_markers(t, wt.id);
-	sync_families(t, wt.id, before);
+	added = st == WIDE_NOTFOUND;
+	added |= sync_families(t, wt.id, before);
+	if (added || (before != NULL && before->owner != t->owner))
+		wt_quota_check(t->owner);
 	relation_close(rel, NoLock);
 }
 
@@ -623,6 +639,7 @@ wt_stored_table_begin_empty(Oid relid)
 	wt_batch_command_ddl();
 	bind_table(t, &wt, false);
 	wt_alter_check_same_key(t, wt.id);
-	sync_families(t, wt.id, NULL);
+	(void) sync_families(t, wt.id, NULL);
+	wt_quota_check(t->owner);
 	relation_close(rel, NoLock);
 }

@@ -12,6 +12,7 @@
 int wt_settings_memtable_size_kb = 16 * 1024;
 int wt_settings_cache_size_kb = 128 * 1024;
 int wt_settings_max_tables = 1000;
+int wt_settings_max_tables_per_role = 500;
 int wt_settings_workers = 1;
 bool wt_settings_enable_pushdown = true;
 bool wt_settings_enable_parallel_scan = true;
@@ -42,6 +43,10 @@ wt_settings_define(void)
 							"How many wide tables all databases may have together.",
 							"Read when the store's shared memory is made.", &wt_settings_max_tables,
 							1000, 10, 100000, at_start, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("widetable.max_tables_per_role",
+							"How many wide tables a role may have in all databases together.",
+							"-1: no limit. Superusers have none.", &wt_settings_max_tables_per_role,
+							500, -1, 100000, PGC_SUSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable(
 		"widetable.workers",
 		"Background workers for flush and compaction; 0: the writers do that work.", NULL,

@@ -12,6 +12,8 @@ extern int wt_settings_cache_size_kb;
 extern int wt_settings_max_tables;
 extern int wt_settings_workers; /* 0: no background processes */
 
+extern int wt_settings_max_tables_per_role; /* -1: no limit */
+
 /* plans */
 extern bool wt_settings_enable_pushdown;
 extern bool wt_settings_enable_parallel_scan;

@@ -462,6 +462,7 @@ wt_definition_parse(const WtDefinition *def)
 
 	t->serial = ++serial;
 	t->relid = def->relid;
+	t->owner = def->owner;
 	t->updatable = true;
 	t->truncatable = true;
 	t->batch_size = DEFAULT_BATCH_SIZE;
@@ -473,7 +474,6 @@ wt_definition_parse(const WtDefinition *def)
 		wt_table_option_take(t, lfirst(lc), &key, &families);
 	t->table_name = t->name_given ? wt_table_name_canonical(t->table_name)
 								  : wt_table_name_default(def->schema, def->name);
-	t->first_name = wt_table_name_first_default(def->schema, def->name);
 	t->key_given = key != NIL;
 
 	read_columns(t, def, specs);

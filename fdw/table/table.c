@@ -76,6 +76,7 @@ wt_table_parse(Relation rel)
 	WtDefinition def;
 
 	def.relid = RelationGetRelid(rel);
+	def.owner = rel->rd_rel->relowner;
 	def.name = RelationGetRelationName(rel);
 	def.schema = get_namespace_name(RelationGetNamespace(rel));
 	def.desc = RelationGetDescr(rel);

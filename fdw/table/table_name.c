@@ -72,11 +72,14 @@ append_quoted(StringInfo s, const char *part)
 	appendStringInfoChar(s, '"');
 }
 
+/* Frees the parts.  Returns: the canonical text, in as much memory as it needs: the caller may keep
+ * it. */
 static char *
 join(List *parts)
 {
 	StringInfoData s;
 	ListCell *lc;
+	char *text;
 
 	initStringInfo(&s);
 	foreach(lc, parts)
@@ -92,13 +95,39 @@ join(List *parts)
 		else
 			append_quoted(&s, part);
 	}
-	return s.data;
+	list_free_deep(parts);
+	text = pstrdup(s.data);
+	pfree(s.data);
+	return text;
 }
 
 char *
 wt_table_name_canonical(const char *text)
 {
 	return join(split(text));
+}
+
+bool
+wt_table_name_is(const char *text, const char *canonical)
+{
+	const char *a = text, *b = canonical;
+	char *name;
+	bool equal;
+
+	/* the same but for quotes */
+	for (;; a++, b++)
+	{
+		a += strspn(a, "\"");
+		b += strspn(b, "\"");
+		if (*a != *b)
+			return false;
+		if (*a == '\0')
+			break;
+	}
+	name = wt_table_name_canonical(text);
+	equal = strcmp(name, canonical) == 0;
+	pfree(name);
+	return equal;
 }
 
 char *

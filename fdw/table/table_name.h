@@ -17,6 +17,9 @@
 /* Returns: the canonical text of a name, palloc'd. */
 extern char *wt_table_name_canonical(const char *text);
 
+/* Returns: true if the canonical text of a name is this one.  Fast if not. */
+extern bool wt_table_name_is(const char *text, const char *canonical);
+
 /* Returns: the name of the stored table of a foreign table that states none, canonical and
  * palloc'd.  Foreign tables with different names have different ones. */
 extern char *wt_table_name_default(const char *schema, const char *relation);

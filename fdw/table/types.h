@@ -108,11 +108,11 @@ typedef struct WtFamily
 typedef struct WtTable
 {
 	Oid relid;
+	Oid owner;
 	uint64 serial; /* different for each parsed definition; caches compare it */
 
 	/* the stored table */
 	char *table_name; /* option table_name, or schema.relation; canonical, see table_name.h */
-	char *first_name; /* schema.relation as the first release wrote it */
 	bool name_given;  /* the option is there */
 
 	/* columns */
@@ -154,6 +154,7 @@ typedef struct WtTable
 typedef struct WtDefinition
 {
 	Oid relid;
+	Oid owner;
 	const char *name;
 	const char *schema;
 	TupleDesc desc; /* only its attributes are used */

@@ -132,10 +132,13 @@ test_limits_and_promises(void **state)
 	wide_batch *b, *c;
 	wide_table_id t;
 	wide_table out;
-	uint32_t cursor = 0;
+	wide_family_id f;
+	wide_family_options opt;
+	uint32_t cursor = 0, object;
 	char name[20];
 	int n = 0;
 
+	wide_family_defaults(&opt);
 	store_init(&s);
 	assert_ok(store_open(&s));
 	assert_ok(wide_batch_new(s.db, &b));
@@ -170,6 +173,45 @@ test_limits_and_promises(void **state)
 	assert_ok(wide_batch_create_table(b, 1, "more", &t));
 	assert_int_equal(store_commit(&s, b, NULL), WIDE_FULL);
 	assert_ok(segment_check(s.db));
+	/* the same at once, and with room to leave */
+	assert_ok(wide_batch_new(s.db, &b));
+	assert_ok(wide_batch_leave_room(b, 0));
+	assert_ok(wide_batch_leave_room(b, 50));
+	assert_ok(wide_table_by_name(s.db, b, 1, "t0", &out));
+	assert_ok(wide_batch_create_family(b, out.id, "f", &opt, &f));
+	assert_ok(wide_batch_leave_room(b, 50)); /* there are tables enough, but no more of them */
+	assert_ok(wide_batch_create_table(b, 1, "more", &t));
+	assert_int_equal(wide_batch_leave_room(b, 0), WIDE_FULL);
+	wide_batch_free(b);
+	assert_ok(wide_batch_new(s.db, &b));
+	for (int i = 0; i < 4; i++)
+	{
+		snprintf(name, sizeof name, "t%d", i);
+		assert_ok(wide_table_by_name(s.db, b, 1, name, &out));
+		assert_ok(wide_batch_drop_table(b, out.id));
+	}
+	assert_ok(wide_batch_leave_room(b, 100)); /* it adds nothing */
+	assert_ok(store_commit(&s, b, NULL));
+	/* 12 of 16: 25 percent are left */
+	assert_ok(wide_batch_new(s.db, &b));
+	assert_ok(wide_batch_create_table(b, 1, "t0", &t));
+	assert_ok(wide_batch_leave_room(b, 1)); /* one table */
+	assert_ok(wide_batch_create_table(b, 1, "t1", &t));
+	assert_ok(wide_batch_leave_room(b, 18)); /* two: none is left over */
+	assert_int_equal(wide_batch_leave_room(b, 19), WIDE_FULL);
+	assert_int_equal(store_commit(&s, b, NULL), WIDE_FULL);
+	for (int i = 0; i < 4; i++)
+	{
+		snprintf(name, sizeof name, "t%d", i);
+		assert_ok(wide_batch_new(s.db, &b));
+		assert_ok(wide_batch_create_table(b, 1, name, &t));
+		assert_ok(wide_batch_bind(b, t, (uint32_t) i));
+		assert_ok(store_commit(&s, b, NULL));
+	}
+	for (n = 0; wide_binding_next(s.db, &cursor, &t, &object) == WIDE_OK; n++)
+		assert_int_equal(object, n);
+	assert_int_equal(n, 4);
+	n = cursor = 0;
 	while (wide_table_next(s.db, NULL, &cursor, &out) == WIDE_OK)
 		n++;
 	assert_int_equal(n, 16);
