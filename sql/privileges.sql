@@ -297,6 +297,7 @@ INSERT INTO priv.matrix (object, statement) VALUES
     ('setting widetable.cache_size', $$SET LOCAL widetable.cache_size = '2MB'$$),
     ('setting widetable.memtable_size', $$SET LOCAL widetable.memtable_size = '1MB'$$),
     ('setting widetable.max_tables', $$SET LOCAL widetable.max_tables = 10$$),
+    ('setting widetable.max_tables_per_role', $$SET LOCAL widetable.max_tables_per_role = 10$$),
     ('setting widetable.workers', $$SET LOCAL widetable.workers = 0$$);
 
 -- ---------------------------------------------------------------- the check

@@ -382,7 +382,7 @@ wt_sql_plain_view(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	/* the view's creation checks this as well, but only after the table is locked */
 	nsp = get_rel_namespace(wt_call_relid(fcinfo, WT_CALL_ANYBODY));
-	if (wt_schema_aclcheck(nsp, ACL_CREATE) != ACLCHECK_OK)
+	if (!wt_may_create_in(nsp, GetUserId()))
 		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_SCHEMA, get_namespace_name(nsp));
 	wt_call_rel(&c, fcinfo, "plain_view()", 0, WT_CALL_ANYBODY);
 	schema = get_namespace_name(get_rel_namespace(c.relid));

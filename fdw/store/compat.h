@@ -115,11 +115,10 @@
 #define wt_decode_datetime(fields, types, n, kind, tm, fsec, tz) \
 	DecodeDateTime(fields, types, n, kind, tm, fsec, tz, &(DateTimeErrorExtra) {0})
 /* one function for all classes of objects */
-#define wt_owns_table(relid)		  object_ownercheck(RelationRelationId, relid, GetUserId())
-#define wt_schema_aclcheck(oid, mode) object_aclcheck(NamespaceRelationId, oid, GetUserId(), mode)
+#define wt_owns_table(relid)   object_ownercheck(RelationRelationId, relid, GetUserId())
 /* privileges that a statement needs have nodes and a list of their own */
-#define WtPermissions				  RTEPermissionInfo
-#define wt_permissions(estate)		  ((estate)->es_rteperminfos)
+#define WtPermissions		   RTEPermissionInfo
+#define wt_permissions(estate) ((estate)->es_rteperminfos)
 #define wt_may_use_server(server) \
 	(object_aclcheck(ForeignServerRelationId, server, GetUserId(), ACL_USAGE) == ACLCHECK_OK)
 #define wt_may_create_in(schema, role) \
@@ -134,13 +133,12 @@
 
 #define wt_replication_slot_is_invalidated(slot) (!XLogRecPtrIsInvalid((slot)->data.invalidated_at))
 
-#define wt_guc_malloc(size)			  malloc(size)
-#define wt_owns_table(relid)		  pg_class_ownercheck(relid, GetUserId())
-#define wt_schema_aclcheck(oid, mode) pg_namespace_aclcheck(oid, GetUserId(), mode)
+#define wt_guc_malloc(size)	   malloc(size)
+#define wt_owns_table(relid)   pg_class_ownercheck(relid, GetUserId())
 /* the members with the same names are in the entries of the range table */
-#define WtPermissions				  RangeTblEntry
-#define wt_permissions(estate)		  ((estate)->es_range_table)
-#define wt_guc_free(p)				  free(p)
+#define WtPermissions		   RangeTblEntry
+#define wt_permissions(estate) ((estate)->es_range_table)
+#define wt_guc_free(p)		   free(p)
 #define wt_decode_datetime(fields, types, n, kind, tm, fsec, tz) \
 	DecodeDateTime(fields, types, n, kind, tm, fsec, tz)
 #define wt_may_use_server(server) \
