@@ -298,7 +298,12 @@ extern wide_status wide_recover(wide_db *db);
 extern void wide_detach(wide_db *db);
 /* Marks the store unusable, for ever, and wakes all processes that wait. */
 extern void wide_poison(wide_db *db, const char *reason);
-/* Stores a value in this process's slot, which wide_row_lock returns as the holder of a lock. */
+/*
+ * Stores a value in this process's slot, which wide_row_lock returns as the holder of a lock.  It
+ * may change while locks are held: it tells what the others wait for until the newest of them are
+ * given back.  Set it before the lock is taken that it is for, and after those are given back that
+ * it was for.
+ */
 extern void wide_set_owner(wide_db *db, uint64_t owner);
 
 /* --------------------------------------------------------------- catalog */
@@ -549,7 +554,17 @@ extern void wide_on_injection_point(void (*fn)(void *arg, const char *name), voi
 extern wide_status wide_row_lock(wide_db *db, wide_table_id table, wide_bytes row,
 								 uint64_t *holder);
 /*
- * Releases all row locks of this process.  lsn: sequence number of the
+ * Begins a savepoint of row locks; savepoints are nested.  Locks that are taken after it belong
+ * to it; a lock that is held already does not, even if it is taken again.
+ * Errors: WIDE_NOMEM.
+ */
+extern wide_status wide_row_lock_savepoint(wide_db *db);
+/* Ends the innermost savepoint and releases its locks. */
+extern void wide_row_lock_undo(wide_db *db);
+/* Ends the innermost savepoint.  Its locks belong to the savepoint around it, if there is one. */
+extern void wide_row_lock_keep(wide_db *db);
+/*
+ * Releases all row locks of this process and ends all savepoints.  lsn: sequence number of the
  * transaction's batch if it is applied and not published yet, otherwise 0.  The
  * next process that locks such a row reads what other readers do not see and
  * what a crash may undo; wide_row_locks_after tells it so.
@@ -557,7 +572,8 @@ extern wide_status wide_row_lock(wide_db *db, wide_table_id table, wide_bytes ro
 extern void wide_row_unlock(wide_db *db, uint64_t lsn);
 /*
  * Returns the newest lsn given to wide_row_unlock for the rows that this process
- * has locked; 0 = none.  That batch may have been published since.  Rows that
+ * has locked since its last wide_row_unlock, also for those that wide_row_lock_undo
+ * has released; 0 = none.  That batch may have been published since.  Rows that
  * share a bucket of the lock table share the number.
  */
 extern uint64_t wide_row_locks_after(wide_db *db);

@@ -26,6 +26,7 @@
 #include "fdw/store/backup.h"
 #include "fdw/store/clock.h"
 #include "fdw/store/compat.h"
+#include "fdw/store/row_lock.h"
 #include "fdw/store/settings.h"
 #include "fdw/store/stop_point.h"
 #include "fdw/store/store.h"
@@ -53,6 +54,7 @@ _PG_init(void)
 	MarkGUCPrefixReserved("widetable");
 	wt_store_request();
 	wt_compaction_worker_on_databases(wt_stored_table_drop_lost);
+	wt_row_lock_init();
 	wt_commit_init();
 	wt_batch_init();
 	wt_engine_scan_init();

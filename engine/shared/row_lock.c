@@ -1,5 +1,5 @@
 /*
- * row_lock.c - row locks that last to the end of a transaction.
+ * row_lock.c - row locks that last to the end of a transaction or the rollback to a savepoint.
  *
  * An exact table of fixed size in the segment, for any number of rows:
  *
@@ -33,6 +33,16 @@
  * A process remembers the buckets in which it holds something, each once.  When
  * that list cannot grow, or is longer than half the table, the release goes through
  * all buckets.
+ *
+ * Savepoints.  While there is one, the process also records each change that it makes
+ * to a bucket: an entry, or the seven entries that it has exchanged for the whole
+ * bucket.  A rollback undoes these changes, the last one first, so every bucket gets
+ * the state back that it had for this process at the savepoint: a lock that was held
+ * then is still held, however often it was taken again, and a bucket that has become
+ * whole since is seven entries again.  Outside of savepoints nothing is recorded.
+ *
+ * Invariant: a rollback does not lower lock_local.after.  What was read under a lock
+ * that is given back is known to the caller all the same.
  */
 #include <sched.h>
 #include <stdatomic.h>
@@ -73,6 +83,28 @@ _Static_assert(sizeof(lock_bucket) == 64, "one cache line");
 _Static_assert(sizeof(lock_bucket) + sizeof(lock_side) == ROW_LOCK_BUCKET_BYTES,
 			   "the segment has room for this");
 
+/* The entries of a bucket before it became whole. */
+typedef struct lock_entries
+{
+	uint32_t tag[ENTRIES], table[ENTRIES];
+} lock_entries;
+
+/* A change of a bucket: how a row was locked. */
+typedef struct lock_change
+{
+	uint32_t bucket;
+	uint32_t tag; /* of the entry that was added */
+	int whole;	  /* index of the entries that became a whole bucket; -1: an entry was added */
+} lock_change;
+
+/* The state of a lock_local at a savepoint. */
+typedef struct lock_savepoint
+{
+	int nchanges, nwhole;
+	int n;
+	bool all;
+} lock_savepoint;
+
 struct lock_local
 {
 	uint32_t *bucket; /* buckets with locks of this process, each once */
@@ -80,6 +112,14 @@ struct lock_local
 	bool all;		/* the list is not complete: release goes through the table */
 	size_t held;	/* entries and whole buckets */
 	uint64_t after; /* newest lock_side.left of the buckets when they were locked */
+
+	/* savepoints, the innermost one last, and the changes since the first one */
+	lock_savepoint *savepoint;
+	int nsavepoints, savepoints_cap;
+	lock_change *change;
+	int nchanges, changes_cap;
+	lock_entries *whole; /* entries that became whole buckets */
+	int nwhole, whole_cap;
 };
 
 static inline lock_bucket *
@@ -143,21 +183,43 @@ note_bucket(struct lock_local *l, uint32_t index, uint32_t buckets)
 		l->bucket[l->n++] = index;
 }
 
+/* How bucket_take has locked a row. */
+enum lock_taken
+{
+	TAKEN_BEFORE, /* the process had the lock already */
+	TAKEN_FIRST,  /* an entry, the process's first one in the bucket */
+	TAKEN_ENTRY,  /* a further entry */
+	TAKEN_WHOLE	  /* the whole bucket, instead of seven entries */
+};
+
+/* Exchanges the process's seven entries for the whole bucket; *was: these entries. */
+static void
+bucket_take_whole(lock_bucket *b, lock_side *side, uint32_t me, lock_entries *was)
+{
+	for (int i = 0; i < ENTRIES; i++)
+	{
+		was->tag[i] = b->entry[i].tag;
+		was->table[i] = atomic_load_explicit(&side->table[i], memory_order_relaxed);
+		atomic_store_explicit(&b->entry[i].owner, 0, memory_order_relaxed);
+	}
+	atomic_store_explicit(&b->overflow, me, memory_order_relaxed);
+}
+
 /*
  * Locks a row for slot index + 1 `me`, with the bucket's spin word held.  Returns 0
- * on success: *held is updated, *first is true if the process had no lock in the
- * bucket before.  Otherwise returns slot index + 1 of a process to wait for.
+ * on success, and *how; *was is set for TAKEN_WHOLE.  Otherwise returns slot index + 1
+ * of a process to wait for.
  */
 static uint32_t
 bucket_take(lock_bucket *b, lock_side *side, wide_table_id table, uint32_t tag, uint32_t me,
-			size_t *held, bool *first)
+			enum lock_taken *how, lock_entries *was)
 {
 	uint32_t overflow = atomic_load_explicit(&b->overflow, memory_order_relaxed);
 	uint32_t other = 0;
 	lock_entry *place = NULL;
 	int mine = 0;
 
-	*first = false;
+	*how = TAKEN_BEFORE;
 	if (overflow != 0)
 		return overflow == me ? 0 : overflow;
 	for (int i = 0; i < ENTRIES; i++)
@@ -179,17 +241,40 @@ bucket_take(lock_bucket *b, lock_side *side, wide_table_id table, uint32_t tag, 
 		place->tag = tag;
 		atomic_store_explicit(&side->table[place - b->entry], table, memory_order_relaxed);
 		atomic_store_explicit(&place->owner, me, memory_order_relaxed);
-		*held += 1;
-		*first = mine == 0;
+		*how = mine == 0 ? TAKEN_FIRST : TAKEN_ENTRY;
 		return 0;
 	}
 	if (other != 0)
 		return other;
-	for (int i = 0; i < ENTRIES; i++)
-		atomic_store_explicit(&b->entry[i].owner, 0, memory_order_relaxed);
-	atomic_store_explicit(&b->overflow, me, memory_order_relaxed);
-	*held -= ENTRIES - 1;
+	bucket_take_whole(b, side, me, was);
+	*how = TAKEN_WHOLE;
 	return 0;
+}
+
+/* Makes room to record one change. */
+static wide_status
+reserve_change(struct lock_local *l)
+{
+	TRY(array_grow((void **) &l->change, l->nchanges, &l->changes_cap, sizeof(*l->change)));
+	return array_grow((void **) &l->whole, l->nwhole, &l->whole_cap, sizeof(*l->whole));
+}
+
+/* A row was locked in bucket `index`: takes note for the release and for savepoints. */
+static void
+note_taken(struct lock_local *l, uint32_t index, uint32_t buckets, uint32_t tag,
+		   enum lock_taken how, const lock_entries *was)
+{
+	if (how == TAKEN_BEFORE)
+		return;
+	l->held += how == TAKEN_WHOLE ? 1 - (size_t) ENTRIES : 1;
+	if (how == TAKEN_FIRST)
+		note_bucket(l, index, buckets);
+	if (l->nsavepoints == 0)
+		return;
+	if (how == TAKEN_WHOLE)
+		l->whole[l->nwhole] = *was;
+	l->change[l->nchanges++] = (lock_change) {
+		.bucket = index, .tag = tag, .whole = how == TAKEN_WHOLE ? l->nwhole++ : -1};
 }
 
 static inline uint64_t
@@ -206,15 +291,20 @@ wide_row_lock(wide_db *db, wide_table_id table, wide_bytes row, uint64_t *holder
 	uint32_t index = (uint32_t) hash & (buckets - 1);
 	lock_bucket *b = &lock_table(db)[index];
 	lock_side *side = bucket_side(db, b);
+	uint32_t tag = (uint32_t) (hash >> 32);
 	uint64_t left = 0;
 	uint32_t other;
-	bool first;
+	enum lock_taken how;
+	lock_entries was;
 
 	*holder = 0;
 	TRY(segment_check(db));
+	if (db->locks->nsavepoints > 0)
+		TRY(reserve_change(db->locks));
 	TRY(bucket_enter(db, b));
-	other = bucket_take(b, side, table, (uint32_t) (hash >> 32), db->slot_index + 1,
-						&db->locks->held, &first);
+	other = bucket_take(b, side, table, tag, db->slot_index + 1, &how, &was);
+	/* read while the lock is there: a process changes its owner value before it takes the locks
+	 * that the new value is for, and after it has given back those of the old one */
 	if (other != 0)
 		*holder = atomic_load(&layout_processes(db)[other - 1].owner);
 	else
@@ -227,10 +317,82 @@ wide_row_lock(wide_db *db, wide_table_id table, wide_bytes row, uint64_t *holder
 	}
 	if (left > db->locks->after)
 		db->locks->after = left;
-	if (first)
-		note_bucket(db->locks, index, buckets);
+	note_taken(db->locks, index, buckets, tag, how, &was);
 	return WIDE_OK;
 }
+
+/* -------------------------------------------------------------- savepoints */
+
+wide_status
+wide_row_lock_savepoint(wide_db *db)
+{
+	struct lock_local *l = db->locks;
+
+	TRY(array_grow((void **) &l->savepoint, l->nsavepoints, &l->savepoints_cap,
+				   sizeof(*l->savepoint)));
+	l->savepoint[l->nsavepoints++] = (lock_savepoint) {
+		.nchanges = l->nchanges, .nwhole = l->nwhole, .n = l->n, .all = l->all};
+	return WIDE_OK;
+}
+
+void
+wide_row_lock_keep(wide_db *db)
+{
+	struct lock_local *l = db->locks;
+
+	if (--l->nsavepoints == 0)
+		l->nchanges = l->nwhole = 0;
+}
+
+static wide_status
+undo_change(wide_db *db, const lock_change *c)
+{
+	lock_bucket *b = &lock_table(db)[c->bucket];
+	lock_side *side = bucket_side(db, b);
+	uint32_t me = db->slot_index + 1;
+
+	TRY(bucket_enter(db, b));
+	if (c->whole >= 0)
+		atomic_store_explicit(&b->overflow, 0, memory_order_relaxed);
+	for (int i = 0; i < ENTRIES; i++)
+	{
+		lock_entry *e = &b->entry[i];
+
+		if (c->whole >= 0)
+		{
+			const lock_entries *was = &db->locks->whole[c->whole];
+
+			e->tag = was->tag[i];
+			atomic_store_explicit(&side->table[i], was->table[i], memory_order_relaxed);
+			atomic_store_explicit(&e->owner, me, memory_order_relaxed);
+		}
+		else if (e->tag == c->tag && atomic_load_explicit(&e->owner, memory_order_relaxed) == me)
+			atomic_store_explicit(&e->owner, 0, memory_order_relaxed);
+	}
+	bucket_leave(db, b);
+	return WIDE_OK;
+}
+
+void
+wide_row_lock_undo(wide_db *db)
+{
+	struct lock_local *l = db->locks;
+	const lock_savepoint *to = &l->savepoint[--l->nsavepoints];
+
+	while (l->nchanges > to->nchanges)
+	{
+		const lock_change *c = &l->change[--l->nchanges];
+
+		/* a failure means poison: locks do not matter then */
+		(void) undo_change(db, c);
+		l->held += c->whole >= 0 ? (size_t) ENTRIES - 1 : (size_t) -1;
+	}
+	l->nwhole = to->nwhole;
+	l->n = to->n;
+	l->all = to->all;
+}
+
+/* ----------------------------------------------------------------- release */
 
 /* Releases the process's locks in the bucket; `left` as wide_row_unlock's lsn. */
 static wide_status
@@ -269,9 +431,9 @@ wide_row_unlock(wide_db *db, uint64_t left)
 	struct lock_local *l = db->locks;
 	uint32_t n;
 
-	if (l == NULL || l->held == 0)
+	if (l == NULL)
 		return;
-	n = l->all ? db->seg->config.lock_buckets : (uint32_t) l->n;
+	n = l->held == 0 ? 0 : l->all ? db->seg->config.lock_buckets : (uint32_t) l->n;
 	for (uint32_t i = 0; i < n; i++)
 	{
 		lock_bucket *b = &lock_table(db)[l->all ? i : l->bucket[i]];
@@ -285,6 +447,7 @@ wide_row_unlock(wide_db *db, uint64_t left)
 	l->n = 0;
 	l->all = false;
 	l->held = 0;
+	l->nsavepoints = l->nchanges = l->nwhole = 0;
 }
 
 uint64_t
@@ -422,6 +585,9 @@ row_lock_detach(wide_db *db)
 		return;
 	wide_row_unlock(db, 0);
 	free(db->locks->bucket);
+	free(db->locks->savepoint);
+	free(db->locks->change);
+	free(db->locks->whole);
 	free(db->locks);
 	db->locks = NULL;
 }

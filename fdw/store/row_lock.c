@@ -2,33 +2,179 @@
  * row_lock.c
  *		Row locks: held in the engine's lock table, waited for by PostgreSQL's locks.
  *
- * The engine knows the holder of a row by the virtual transaction id in the holder's
- * process slot.  A waiter waits for the end of that transaction with
- * VirtualXactLock(), a heavyweight lock: deadlocks are detected, lock_timeout and
- * cancellation work, and pg_locks shows the wait.
+ * The engine knows the holder of a row by the owner value in the holder's process slot.
+ * It is the virtual transaction id, or while a subtransaction holds locks, the number of
+ * its userlock.  A waiter waits for the end of the transaction with VirtualXactLock(), or
+ * for the end of the subtransaction by asking for its userlock.  Both are heavyweight
+ * locks: deadlocks are detected, lock_timeout and cancellation work, and pg_locks shows
+ * the wait.
+ *
+ * Subtransactions.  The first row lock of a subtransaction acquires a userlock for it and
+ * begins a savepoint in the engine.  A rollback gives back the savepoint's locks, then
+ * PostgreSQL gives back the userlock, which wakes the waiters.  When the subtransaction
+ * commits, its locks pass to its parent, and so does the userlock if the parent has none;
+ * otherwise it is given back: the waiters wake, find the row still locked, and wait for
+ * the parent.  (A heap tuple's waiters do the same with the xid of a subtransaction.)
+ * Locks that the transaction takes outside of subtransactions cost nothing of this.
+ *
+ * Invariants
+ *	- The owner value is that of the innermost of levels[], or the transaction's.  So a
+ *	  process that finds a row locked waits for the end of the lock's own subtransaction,
+ *	  or for that of one inside, and then looks again.
+ *	- The engine has a savepoint for each of levels[].
  */
 #include "postgres.h"
 
 #include "fdw/store/row_lock.h"
 
+#include "access/xact.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "storage/lock.h"
 #include "storage/proc.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
 
 #include "fdw/store/compat.h"
 #include "fdw/store/error.h"
 #include "fdw/store/stop_point.h"
 #include "fdw/store/store.h"
 
-static bool owner_set = false; /* the process slot has this transaction's id */
+/* In an owner value: it is a process id (31 bits) and the number of a userlock (32 bits). */
+#define OWNER_SUBTRANSACTION (UINT64CONST(1) << 63)
+
+/* A subtransaction that holds row locks. */
+typedef struct LockLevel
+{
+	int level;	   /* nesting level */
+	uint64 holder; /* owner value: its userlock */
+} LockLevel;
+
+static bool owner_set = false; /* the process slot has an owner value of this transaction */
+
+/* By ascending level; in TopMemoryContext, and used again by the next transaction. */
+static LockLevel *levels = NULL;
+static int nlevels = 0, levels_max = 0;
+
+/* ---------------------------------------------------------- subtransactions */
+
+/* Returns: the tag of the userlock that an owner value stands for. */
+static LOCKTAG
+userlock_tag(uint64 holder)
+{
+	return (LOCKTAG) {.locktag_field2 = (uint32) (holder >> 32) & PG_INT32_MAX,
+					  .locktag_field3 = (uint32) holder,
+					  .locktag_type = LOCKTAG_USERLOCK,
+					  .locktag_lockmethodid = DEFAULT_LOCKMETHOD};
+}
+
+/* Tells other processes what to wait for from here on. */
+static void
+set_owner(void)
+{
+	wide_set_owner(wt_store_db(), nlevels > 0 ? levels[nlevels - 1].holder
+											  : (uint64) wt_my_backend_id << 32 | wt_my_lxid);
+}
+
+/* The subtransaction is about to lock its first row. */
+static void
+begin_level(int level)
+{
+	static uint32 last_number = 0; /* of a userlock */
+	uint64 holder = OWNER_SUBTRANSACTION | (uint64) MyProcPid << 32 | ++last_number;
+	LOCKTAG tag = userlock_tag(holder);
+	ResourceOwner portal = CurrentResourceOwner;
+
+	if (nlevels == levels_max)
+	{
+		int max = Max(16, levels_max * 2);
+
+		levels = levels != NULL ? repalloc(levels, max * sizeof(LockLevel))
+								: MemoryContextAlloc(TopMemoryContext, max * sizeof(LockLevel));
+		levels_max = max;
+	}
+	/* a cursor may be older than the subtransaction that fetches from it */
+	CurrentResourceOwner = CurTransactionResourceOwner;
+	(void) LockAcquire(&tag, ExclusiveLock, false, false);
+	CurrentResourceOwner = portal;
+	wt_error_check(wide_row_lock_savepoint(wt_store_db()), "could not lock a row");
+	levels[nlevels++] = (LockLevel) {level, holder};
+	set_owner();
+}
+
+/* The innermost of levels[], whose nesting level this is, has committed. */
+static void
+commit_level(int level)
+{
+	LockLevel ended = levels[nlevels - 1];
+	LOCKTAG tag = userlock_tag(ended.holder);
+	ResourceOwner old = CurrentResourceOwner;
+
+	/* the parent takes over the userlock, as it does with all locks */
+	if (level > 2 && (nlevels == 1 || levels[nlevels - 2].level < level - 1))
+	{
+		levels[nlevels - 1].level = level - 1;
+		return;
+	}
+	nlevels--;
+	wide_row_lock_keep(wt_store_db());
+	set_owner();
+	CurrentResourceOwner = CurTransactionResourceOwner;
+	(void) LockRelease(&tag, ExclusiveLock, false);
+	CurrentResourceOwner = old;
+}
+
+/* The row locks go before the userlock, which PostgreSQL releases soon after this. */
+static void
+subxact_callback(SubXactEvent event, SubTransactionId mySubid, SubTransactionId parentSubid,
+				 void *arg)
+{
+	int level = GetCurrentTransactionNestLevel();
+
+	if (nlevels == 0 || levels[nlevels - 1].level < level)
+		return;
+	if (event == SUBXACT_EVENT_COMMIT_SUB)
+		commit_level(level);
+	else if (event == SUBXACT_EVENT_ABORT_SUB)
+	{
+		nlevels--;
+		wide_row_lock_undo(wt_store_db());
+		set_owner();
+	}
+}
+
+void
+wt_row_lock_init(void)
+{
+	RegisterSubXactCallback(subxact_callback, NULL);
+}
+
+/* ------------------------------------------------------------------ locking */
 
 /*
- * Waits for the end of a transaction; pg_stat_widetable_locks shows the row meanwhile.
- * Returns: false if the transaction has ended already.
+ * Waits for the end of a transaction or subtransaction, by the owner value of its process.
+ * Returns: false if it has ended already.
  */
 static bool
-wait_for(VirtualTransactionId vxid, wide_table_id table, wide_bytes key)
+wait_for_end(uint64 holder)
+{
+	VirtualTransactionId vxid;
+
+	if (holder & OWNER_SUBTRANSACTION)
+	{
+		LOCKTAG tag = userlock_tag(holder);
+
+		(void) LockAcquire(&tag, ShareLock, false, false);
+		(void) LockRelease(&tag, ShareLock, false);
+		return true;
+	}
+	wt_set_vxid(vxid, (uint32) (holder >> 32), (LocalTransactionId) holder);
+	return VirtualTransactionIdIsValid(vxid) && VirtualXactLock(vxid, true);
+}
+
+/* The same; pg_stat_widetable_locks shows the row meanwhile. */
+static bool
+wait_for(uint64 holder, wide_table_id table, wide_bytes key)
 {
 	wide_db *db = wt_store_db();
 	bool waited = false;
@@ -36,7 +182,7 @@ wait_for(VirtualTransactionId vxid, wide_table_id table, wide_bytes key)
 	wide_row_lock_waits(db, table, key);
 	PG_TRY();
 	{
-		waited = VirtualXactLock(vxid, true);
+		waited = wait_for_end(holder);
 	}
 	PG_FINALLY();
 	{
@@ -50,17 +196,19 @@ bool
 wt_row_lock(wide_table_id table, wide_bytes key, bool nowait)
 {
 	wide_db *db = wt_store_db();
+	int level = GetCurrentTransactionNestLevel();
 
 	if (!owner_set)
 	{
-		wide_set_owner(db, (uint64) wt_my_backend_id << 32 | wt_my_lxid);
+		set_owner();
 		owner_set = true;
 	}
+	if (level > 1 && (nlevels == 0 || levels[nlevels - 1].level < level))
+		begin_level(level);
 	for (;;)
 	{
 		uint64 holder = 0;
 		wide_status st = wide_row_lock(db, table, key, &holder);
-		VirtualTransactionId vxid;
 
 		if (st == WIDE_OK)
 		{
@@ -71,11 +219,10 @@ wt_row_lock(wide_table_id table, wide_bytes key, bool nowait)
 			wt_error_check(st, "could not lock a row");
 		if (nowait)
 			return false;
-		wt_set_vxid(vxid, (uint32) (holder >> 32), (LocalTransactionId) holder);
 		CHECK_FOR_INTERRUPTS();
 		/* no wait: the lock was released since, or its transaction is just ending; try again
 		 * soon */
-		if (holder == 0 || !VirtualTransactionIdIsValid(vxid) || !wait_for(vxid, table, key))
+		if (holder == 0 || !wait_for(holder, table, key))
 			pg_usleep(100);
 	}
 }
@@ -88,6 +235,7 @@ wt_row_lock_reset(uint64_t left)
 	if (db != NULL && owner_set)
 		wide_row_unlock(db, left);
 	owner_set = false;
+	nlevels = 0;
 }
 
 uint64_t

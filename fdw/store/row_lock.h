@@ -8,10 +8,11 @@
 #include "engine/wide.h"
 
 /*
- * Locks a row to the end of the transaction.  Waits for its holder as for a heap
- * row: with deadlock detection, lock_timeout and cancellation.  The caller reads
- * the newest state of the row after that, never before.
- * Returns: false only with nowait, if another transaction holds the lock.
+ * Locks a row to the end of the transaction, or to the rollback of the present
+ * subtransaction or one around it, unless that was begun after the row was locked.  Waits for its
+ * holder as for a heap row: with deadlock detection, lock_timeout and cancellation.  The caller
+ * reads the newest state of the row after that, never before. Returns: false only with nowait, if
+ * another transaction holds the lock.
  */
 extern bool wt_row_lock(wide_table_id table, wide_bytes key, bool nowait);
 
@@ -32,5 +33,8 @@ extern void wt_row_lock_release_early(uint64_t lsn);
  * locks may have left unpublished, or 0 (wide_row_locks_after).
  */
 extern uint64_t wt_row_lock_newest_batch(void);
+
+/* Installs the callback for subtransactions. */
+extern void wt_row_lock_init(void);
 
 #endif /* WT_ROW_LOCK_H */

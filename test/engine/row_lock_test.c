@@ -249,6 +249,193 @@ test_full_bucket(void **state)
 	fixture_unmap(base, cfg);
 }
 
+/* Counts entries and whole buckets, for wide_row_locks_each. */
+static void
+count_locks(void *arg, const wide_lock_info *lock)
+{
+	size_t *n = arg;
+
+	n[lock->whole ? 1 : 0]++;
+}
+
+#define TRACKED 6000
+
+/* Returns whether another process can lock the row. */
+static bool
+is_free(wide_db *other, uint32_t row)
+{
+	uint64_t holder;
+	wide_status st = lock_row(other, 1, row, &holder);
+
+	if (st == WIDE_OK)
+		wide_row_unlock(other, 0);
+	return st == WIDE_OK;
+}
+
+/* A rollback to a savepoint gives back the locks that were taken after it, and no others. */
+static void
+test_savepoint(void **state)
+{
+	void *base = fixture_map(cfg);
+	wide_db *a = fixture_attach(base);
+	wide_db *b = fixture_attach(base);
+	uint64_t holder;
+
+	assert_int_equal(lock_row(a, 1, 1, &holder), WIDE_OK);
+	assert_int_equal(wide_row_lock_savepoint(a), WIDE_OK);
+	assert_int_equal(lock_row(a, 1, 1, &holder), WIDE_OK);
+	assert_int_equal(lock_row(a, 1, 2, &holder), WIDE_OK);
+	assert_int_equal(wide_row_lock_savepoint(a), WIDE_OK);
+	assert_int_equal(lock_row(a, 1, 2, &holder), WIDE_OK);
+	assert_int_equal(lock_row(a, 1, 3, &holder), WIDE_OK);
+	assert_int_equal(wide_row_locks_held(a), 3);
+	wide_row_lock_undo(a);
+	assert_int_equal(wide_row_locks_held(a), 2);
+	assert_true(is_free(b, 3));
+	assert_false(is_free(b, 2));
+	/* kept locks belong to the savepoint around */
+	assert_int_equal(wide_row_lock_savepoint(a), WIDE_OK);
+	assert_int_equal(lock_row(a, 1, 4, &holder), WIDE_OK);
+	wide_row_lock_keep(a);
+	assert_false(is_free(b, 4));
+	wide_row_lock_undo(a);
+	assert_true(is_free(b, 4) && is_free(b, 2));
+	assert_false(is_free(b, 1));
+	/* or to the transaction */
+	assert_int_equal(wide_row_lock_savepoint(a), WIDE_OK);
+	assert_int_equal(lock_row(a, 1, 4, &holder), WIDE_OK);
+	wide_row_lock_keep(a);
+	assert_int_equal(wide_row_lock_savepoint(a), WIDE_OK);
+	wide_row_lock_undo(a);
+	assert_false(is_free(b, 4));
+	/* the end of the transaction ends savepoints too */
+	assert_int_equal(wide_row_lock_savepoint(a), WIDE_OK);
+	assert_int_equal(lock_row(a, 1, 5, &holder), WIDE_OK);
+	wide_row_unlock(a, 0);
+	assert_int_equal(wide_row_locks_total(a), 0);
+	assert_int_equal(lock_row(a, 1, 6, &holder), WIDE_OK);
+	assert_int_equal(wide_row_locks_held(a), 1);
+	wide_detach(a);
+	wide_detach(b);
+	fixture_unmap(base, cfg);
+}
+
+/* What was read under a lock that was given back is known to the end of the transaction. */
+static void
+test_savepoint_after(void **state)
+{
+	void *base = fixture_map(cfg);
+	wide_db *a = fixture_attach(base);
+	wide_db *b = fixture_attach(base);
+	uint64_t holder;
+
+	assert_int_equal(lock_row(a, 1, 1, &holder), WIDE_OK);
+	wide_row_unlock(a, 77);
+	assert_int_equal(wide_row_lock_savepoint(b), WIDE_OK);
+	assert_int_equal(lock_row(b, 1, 1, &holder), WIDE_OK);
+	wide_row_lock_undo(b);
+	assert_int_equal(wide_row_locks_held(b), 0);
+	assert_int_equal(wide_row_locks_after(b), 77);
+	wide_row_unlock(b, 0);
+	assert_int_equal(wide_row_locks_after(b), 0);
+	/* the number stays with the bucket */
+	assert_int_equal(lock_row(a, 1, 1, &holder), WIDE_OK);
+	assert_int_equal(wide_row_locks_after(a), 77);
+	wide_detach(a);
+	wide_detach(b);
+	fixture_unmap(base, cfg);
+}
+
+/*
+ * Random locks and savepoints, with few rows and with so many that buckets become
+ * whole: a rollback leaves the lock table as it was at the savepoint.
+ */
+static void
+test_savepoint_random(void **state)
+{
+	void *base = fixture_map(cfg);
+	wide_db *a = fixture_attach(base);
+	wide_db *b = fixture_attach(base);
+	uint8_t *table = (uint8_t *) base + a->seg->locks;
+	uint64_t rnd = 4711, holder;
+	bool whole_undone = false;
+
+	for (int round = 0; round < 300; round++)
+	{
+		struct
+		{
+			size_t held, seen[2];
+			bool free[40];
+		} at[8];
+
+		int depth = 0, others = (int) (fixture_random(&rnd) % 3) * 20;
+		uint32_t rows = round % 3 == 0 ? TRACKED : round % 3 == 1 ? 500 : 40;
+
+		/* another process has some rows */
+		for (int i = 0; i < others; i++)
+			(void) lock_row(b, 1, fixture_random(&rnd) % rows, &holder);
+		for (int step = 0; step < 60; step++)
+		{
+			switch (fixture_random(&rnd) % 8)
+			{
+				case 0:
+					if (depth == 8)
+						break;
+					assert_int_equal(wide_row_lock_savepoint(a), WIDE_OK);
+					at[depth].held = wide_row_locks_held(a);
+					memset(at[depth].seen, 0, sizeof at[depth].seen);
+					assert_int_equal(wide_row_locks_each(a, count_locks, at[depth].seen), WIDE_OK);
+					for (uint32_t i = 0; i < 40 && others == 0; i++)
+						at[depth].free[i] = is_free(b, i);
+					depth++;
+					break;
+				case 1:
+					if (depth > 0)
+					{
+						size_t seen[2] = {0}, before[2] = {0};
+
+						assert_int_equal(wide_row_locks_each(a, count_locks, before), WIDE_OK);
+						wide_row_lock_undo(a);
+						depth--;
+						assert_int_equal(wide_row_locks_held(a), at[depth].held);
+						assert_int_equal(wide_row_locks_each(a, count_locks, seen), WIDE_OK);
+						assert_int_equal(seen[0], at[depth].seen[0]);
+						assert_int_equal(seen[1], at[depth].seen[1]);
+						whole_undone |= before[1] > seen[1] && seen[0] > 0;
+						for (uint32_t i = 0; i < 40 && others == 0; i++)
+							assert_int_equal(is_free(b, i), at[depth].free[i]);
+					}
+					break;
+				case 2:
+					if (depth > 0)
+					{
+						wide_row_lock_keep(a);
+						depth--;
+					}
+					break;
+				default:
+					for (int n = (int) (fixture_random(&rnd) % (rows / 4)); n >= 0; n--)
+					{
+						wide_status st = lock_row(a, 1, fixture_random(&rnd) % rows, &holder);
+
+						assert_true(st == WIDE_OK || (st == WIDE_BUSY && others > 0));
+					}
+			}
+		}
+		wide_row_unlock(a, 0);
+		wide_row_unlock(b, 0);
+		assert_int_equal(wide_row_locks_total(a), 0);
+		for (size_t i = 0; i < (size_t) cfg->lock_buckets; i++)
+			assert_int_equal(((uint32_t *) (table + i * 64))[0] |
+								 ((uint32_t *) (table + i * 64))[1],
+							 0);
+	}
+	assert_true(whole_undone);
+	wide_detach(a);
+	wide_detach(b);
+	fixture_unmap(base, cfg);
+}
+
 /* Plain counters, each protected by the lock of its row. */
 static void
 test_processes(void **state)
@@ -278,8 +465,12 @@ test_processes(void **state)
 				{
 					uint32_t row = fixture_random(&rnd) % (i % 2 ? 2000 : 20);
 					uint64_t holder;
-					wide_status st = lock_row(db, 1, row, &holder);
+					wide_status st;
 
+					/* a part of the locks is given back early */
+					if (i % 3 == 0 && k == n / 2)
+						CHILD_CHECK(wide_row_lock_savepoint(db) == WIDE_OK);
+					st = lock_row(db, 1, row, &holder);
 					CHILD_CHECK(st == WIDE_OK || st == WIDE_BUSY);
 					CHILD_CHECK(st == WIDE_OK ||
 								(holder >= 1 && holder <= 4 && holder != (uint64_t) p + 1));
@@ -297,6 +488,10 @@ test_processes(void **state)
 						count[10000 + p]++;
 					}
 				}
+				if (i % 3 == 0 && i % 2 == 0)
+					wide_row_lock_undo(db);
+				else if (i % 3 == 0)
+					wide_row_lock_keep(db);
 				wide_row_unlock(db, 0);
 				CHILD_CHECK(wide_row_locks_held(db) == 0);
 			}
@@ -363,9 +558,15 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_basic),		 cmocka_unit_test(test_look),
-		cmocka_unit_test(test_early),		 cmocka_unit_test(test_overflow),
-		cmocka_unit_test(test_full_bucket),	 cmocka_unit_test(test_processes),
+		cmocka_unit_test(test_basic),
+		cmocka_unit_test(test_look),
+		cmocka_unit_test(test_early),
+		cmocka_unit_test(test_overflow),
+		cmocka_unit_test(test_full_bucket),
+		cmocka_unit_test(test_processes),
+		cmocka_unit_test(test_savepoint),
+		cmocka_unit_test(test_savepoint_after),
+		cmocka_unit_test(test_savepoint_random),
 		cmocka_unit_test(test_death_inside),
 	};
 
