@@ -434,9 +434,9 @@ extern void wide_batch_note_decided(wide_batch *b, uint64_t lsn);
 /*
  * Begins a command of the transaction.  From here on the batch holds about
  * `bytes` bytes in memory (a few kilobytes at least; 64 MB before the first call)
- * and writes the rest to temporary files in the store's directory.  Cells with an
- * automatic timestamp get another provisional timestamp than those that earlier
- * commands have put into their row.
+ * and writes the rest to temporary files in the store's directory.  The cells that
+ * it puts into a row with an automatic timestamp share a provisional one, which they
+ * would get if the batch were committed now.
  */
 extern void wide_batch_command(wide_batch *b, size_t bytes);
 /* Frees the batch and its reservations; logs nothing.  Never fails. */
@@ -444,10 +444,11 @@ extern void wide_batch_free(wide_batch *b);
 
 /*
  * Writes one cell; the bytes are copied.  ts: microseconds, or WIDE_TS_AUTO: the
- * timestamp is assigned at commit, above all that were assigned before in the
- * store, and above floor_ts (the newest version that a read-modify-write has
- * seen; INT64_MIN for a blind put).  ttl_us > 0: the cell expires that many
- * microseconds after its timestamp.
+ * timestamp is assigned at commit.  All cells of a batch get the same one, above all
+ * that were assigned before in the store, unless it is not above floor_ts: that is
+ * wide_cell.floor_ts of the newest version that a read-modify-write has seen,
+ * INT64_MIN for a blind put.  ttl_us > 0: the cell expires that many microseconds
+ * after its timestamp.
  */
 extern wide_status wide_batch_put(wide_batch *b, wide_family_id family, wide_bytes row,
 								  wide_bytes qualifier, int64_t ts, int64_t floor_ts,
@@ -827,13 +828,14 @@ typedef struct wide_scan_spec
 
 typedef struct wide_cell
 {
-	int family;			  /* index into spec.families */
-	int column;			  /* index into its quals for WANT_COLUMNS, else -1 */
-	int version;		  /* 0 = newest of its column */
-	int64_t ts;			  /* of an uncommitted automatic cell: provisional */
-	int64_t ttl_us;		  /* 0 = none */
-	uint64_t seq;		  /* 0 for a cell of the own batch */
-	bool provisional;	  /* a cell of the own batch with an automatic timestamp */
+	int family;		  /* index into spec.families */
+	int column;		  /* index into its quals for WANT_COLUMNS, else -1 */
+	int version;	  /* 0 = newest of its column */
+	bool provisional; /* a cell of the own batch with an automatic timestamp */
+	int64_t ts;		  /* of an uncommitted automatic cell: provisional */
+	int64_t floor_ts; /* for a put over this cell: its ts; if it is provisional, its own floor */
+	int64_t ttl_us;	  /* 0 = none */
+	uint64_t seq;	  /* 0 for a cell of the own batch */
 	wide_bytes qualifier; /* empty for WANT_COLUMNS */
 	wide_bytes value;
 } wide_cell;

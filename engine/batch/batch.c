@@ -152,6 +152,7 @@ wide_batch_free(wide_batch *b)
 	buffer_recycle(&b->row.row, &recycled.row);
 	buffer_recycle(&b->prepared.payload, &recycled.payload);
 	free(b->prepared.files);
+	free(b->prepared.avoid.ts);
 	if (POOL_OFF || recycled.undone.intervals != NULL || b->ops.undone.cap > RECYCLE_UNDONE)
 		free(b->ops.undone.intervals);
 	else

@@ -11,6 +11,7 @@
 #include "engine/base/helper.h"
 #include "engine/shared/layout.h"
 #include "engine/set/catalog_delta.h"
+#include "engine/batch/avoid.h"
 #include "engine/batch/op_list.h"
 #include "engine/batch/op_undone.h"
 #include "engine/batch/spill_file.h"
@@ -70,12 +71,15 @@ typedef struct batch_prepared
 	buffer payload;
 	uint64_t need; /* bytes reserved in the memtable */
 	uint64_t cells;
-	bool automatic;		 /* some timestamps are assigned when the batch is finished */
-	int64_t files_ts;	 /* timestamp of automatic cells in the files; INT64_MIN: none */
-	file_meta *files;	 /* sorted files of a large batch */
-	int nfiles;			 /* 0: the cells are in the payload */
-	uint64_t first_lsn;	 /* LSN of the payload's first chunk in the log */
-	uint64_t data_start; /* LSN at which the first chunk begins */
+	bool automatic;		  /* some timestamps are assigned when the batch is finished */
+	bool avoids;		  /* some of these avoid timestamps of other puts of the batch: avoid */
+	avoid_times avoid;	  /* timestamps that the commit timestamp must not be */
+	int64_t files_ts;	  /* timestamp of automatic cells in the files; INT64_MIN: none */
+	int64_t files_newest; /* newest timestamp assigned in the files */
+	file_meta *files;	  /* sorted files of a large batch */
+	int nfiles;			  /* 0: the cells are in the payload */
+	uint64_t first_lsn;	  /* LSN of the payload's first chunk in the log */
+	uint64_t data_start;  /* LSN at which the first chunk begins */
 	uint32_t nchunks;
 } batch_prepared;
 

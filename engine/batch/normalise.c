@@ -27,6 +27,7 @@ struct norm
 {
 	op_merge m;
 	int64_t fixed_ts; /* INT64_MIN: none */
+	int64_t newest;	  /* newest timestamp given out because of it */
 
 	/* the row */
 	wide_family_id family;
@@ -51,7 +52,7 @@ normalise_new(wide_batch *b, const op_sorted *sorted, int64_t fixed_ts, norm **o
 
 	if (n == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory for a transaction");
-	n->fixed_ts = fixed_ts;
+	n->fixed_ts = n->newest = fixed_ts;
 	st = op_merge_open(b, sorted, UINT64_MAX, &n->m);
 	if (st == WIDE_OK)
 		st = op_merge_first(&n->m);
@@ -138,7 +139,11 @@ norm_fix(norm *n)
 	for (int i = 0; i < n->c.n; i++)
 	{
 		if (op_of(&n->c.e[i]) == n->auto_op)
+		{
 			n->c.e[i].ts = normalise_ts(n->fixed_ts, n->floor, n->avoid, n->navoid);
+			if (n->floor < n->fixed_ts && n->c.e[i].ts > n->newest)
+				n->newest = n->c.e[i].ts;
+		}
 		if (entry_is_untimed(&n->c.e[i]))
 			n->c.e[i].ttl_us = n->fixed_ts;
 		n->c.e[i].seq = 0;
@@ -239,6 +244,12 @@ normalise_next(norm *n, norm_op *out)
 	out->navoid = out->automatic ? n->navoid : 0;
 	out->e.seq = 0;
 	return WIDE_OK;
+}
+
+int64_t
+normalise_newest(const norm *n)
+{
+	return n->newest;
 }
 
 int64_t

@@ -39,6 +39,10 @@ extern wide_status normalise_new(wide_batch *b, const op_sorted *sorted, int64_t
 extern wide_status normalise_next(norm *n, norm_op *out);
 extern void normalise_free(norm *n); /* NULL: none */
 
+/* Returns the newest timestamp that was given out for fixed_ts: above it only to avoid others.
+ * Those above a floor do not count. */
+extern int64_t normalise_newest(const norm *n);
+
 /* Returns the timestamp of an automatic cell: commit_ts or one above the floor, and more as long as
  * it is among the timestamps to avoid. */
 extern int64_t normalise_ts(int64_t commit_ts, int64_t floor, const int64_t *avoid, int navoid);

@@ -49,6 +49,13 @@ op_floor(entry *e)
 	return floor;
 }
 
+/* Returns the floor of an entry whose value op_floor has passed: it lies before the value. */
+static inline int64_t
+op_floor_passed(const entry *e)
+{
+	return e->seq & OP_FLOOR ? (int64_t) get_u64le(e->value - 8) : INT64_MIN;
+}
+
 /* The order of operations in lists, spill files and merges: by family, then by key. */
 static inline int
 op_order(wide_family_id af, const entry *a, wide_family_id bf, const entry *b)

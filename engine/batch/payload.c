@@ -24,7 +24,7 @@
  *     varint  number of files; each as in the manifest (file_meta_put)
  *     varint  bytes in the memtable at most
  *     varint  number of cells; 0 when there are files, and then an i64 follows:
- *             the timestamp that automatic cells in the files have
+ *             the newest timestamp that automatic cells in the files got
  *     cells in key order, each:
  *       u8      bits 0..2 type (enum entry_type), 3 another family follows,
  *               4 TTL follows, 5 automatic timestamp, 6 floor and others follow
@@ -41,10 +41,17 @@
  * timestamp of another put of the batch.  A delete without a timestamp (its timestamp
  * is WIDE_TS_MAX) gets the commit timestamp as its TTL.
  *
+ * Invariant: the commit timestamp is none that an automatic cell of the batch avoids
+ * (payload_avoid).  So automatic cells get exactly this timestamp, and the next commit
+ * a newer one; only a cell with a floor that is not below it gets another.  Floors are
+ * not below it only if a timestamp was stated.
+ *
  * Locking: none.
  */
+#include <stdlib.h>
 #include <string.h>
 #include "engine/batch/payload.h"
+#include "engine/base/array.h"
 #include "engine/base/buffer.h"
 #include "engine/base/bytes.h"
 #include "engine/base/entry.h"
@@ -56,6 +63,7 @@
 #include "engine/shared/layout.h"
 #include "engine/sst/file_meta.h"
 #include "engine/set/memtable.h"
+#include "engine/batch/avoid.h"
 #include "engine/batch/batch_state.h"
 #include "engine/batch/normalise.h"
 #include "engine/batch/op.h"
@@ -92,8 +100,9 @@ typedef struct cell_state
 	int64_t ts;
 	const uint8_t *ukey;
 	uint32_t klen;
-	uint32_t rowlen; /* bytes of its row; only for decoding, as the next one */
-	wide_status st;	 /* WIDE_NOMEM if decoding failed for lack of memory */
+	uint32_t rowlen;	/* bytes of its row; only for decoding, as the next two */
+	avoid_times *avoid; /* not NULL: gets the timestamps to avoid, in any order */
+	wide_status st;		/* WIDE_NOMEM if decoding failed for lack of memory */
 } cell_state;
 
 /* Appends a cell, whose first `shared` bytes of ukey are those of the cell before. */
@@ -162,7 +171,7 @@ encode_begin(wide_batch *b, buffer *out, uint64_t max, encoder *c)
 	*c = (encoder) {.b = b, .out = out, .max = max, .at = out->len};
 	b->prepared.need = b->prepared.cells = 0;
 	b->external.rows = 0;
-	b->prepared.automatic = false;
+	b->prepared.automatic = b->prepared.avoids = false;
 	TRY(buffer_reserve(out, 2 * VARINT_MAX));
 	out->len += 2 * VARINT_MAX;
 	return WIDE_OK;
@@ -179,6 +188,7 @@ encode_cell(encoder *c, const norm_op *o, uint32_t shared)
 	if (b->prepared.need > c->max)
 		return WIDE_FULL;
 	b->prepared.automatic |= o->automatic || entry_is_untimed(&o->e);
+	b->prepared.avoids |= o->navoid > 0;
 	c->longest = o->e.klen > c->longest ? o->e.klen : c->longest;
 	if (b->external.note_rows)
 		b->external.rows |= UINT64_C(1) << (hash_xxh3(o->e.ukey, o->e.rowlen, 0) >> 58);
@@ -317,10 +327,12 @@ payload_files_ts(const payload *p)
 															 : INT64_MIN;
 }
 
-/* normalise_ts with the floor and the timestamps to avoid in encoded form.  Returns the end of
- * these, or NULL if they cannot be read. */
+/*
+ * normalise_ts with the floor and the timestamps to avoid in encoded form.  With s->avoid, adds
+ * these to it instead.  Returns their end, or NULL if they cannot be read or s->st is a failure.
+ */
 static const uint8_t *
-automatic_ts(const uint8_t *p, const uint8_t *end, int64_t *ts)
+automatic_ts(const uint8_t *p, const uint8_t *end, cell_state *s, int64_t *ts)
 {
 	const uint8_t *list;
 	uint64_t floor, n, v;
@@ -336,9 +348,18 @@ automatic_ts(const uint8_t *p, const uint8_t *end, int64_t *ts)
 		p = list;
 		for (uint64_t i = 0; i < n; i++)
 		{
+			avoid_times *t = s->avoid;
+
 			if ((p = varint_get(p, end, &v)) == NULL)
 				return NULL;
-			if (unzigzag(v) == *ts && *ts < INT64_MAX)
+			if (t != NULL)
+			{
+				if ((s->st = array_grow((void **) &t->ts, t->n, &t->cap, sizeof(int64_t))) !=
+					WIDE_OK)
+					return NULL;
+				t->ts[t->n++] = unzigzag(v);
+			}
+			else if (unzigzag(v) == *ts && *ts < INT64_MAX)
 			{
 				++*ts;
 				again = true;
@@ -408,7 +429,7 @@ cell_get(const uint8_t *p, const uint8_t *end, cell_state *s, int64_t commit_ts,
 	}
 	if (entry_is_untimed(e))
 		e->ttl_us = commit_ts > 0 ? commit_ts : 0;
-	if ((bits & CELL_FLOOR) && (p = automatic_ts(p, end, &e->ts)) == NULL)
+	if ((bits & CELL_FLOOR) && (p = automatic_ts(p, end, s, &e->ts)) == NULL)
 		return NULL;
 	e->value = NULL;
 	e->vlen = 0;
@@ -421,6 +442,39 @@ cell_get(const uint8_t *p, const uint8_t *end, cell_state *s, int64_t commit_ts,
 		p += v;
 	}
 	return p;
+}
+
+static int
+compare_times(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *) a, y = *(const int64_t *) b;
+
+	return x < y ? -1 : x > y;
+}
+
+wide_status
+payload_avoid(const payload *p, int64_t from, buffer *key, avoid_times *out)
+{
+	const uint8_t *c = p->ops.data, *stop = p->ops.data + p->ops.len;
+	cell_state s = {.avoid = out};
+	int n = 0;
+
+	out->n = 0;
+	key->len = 0;
+	for (uint64_t i = 0; i < p->cells; i++)
+	{
+		entry e;
+
+		if ((c = cell_get(c, stop, &s, 0, key, &e)) == NULL)
+			return s.st != WIDE_OK ? s.st : damaged();
+	}
+	if (out->n > 0)
+		qsort(out->ts, (size_t) out->n, sizeof(int64_t), compare_times);
+	for (int i = 0; i < out->n; i++)
+		if (out->ts[i] >= from && (n == 0 || out->ts[n - 1] != out->ts[i]))
+			out->ts[n++] = out->ts[i];
+	out->n = n;
+	return WIDE_OK;
 }
 
 wide_status

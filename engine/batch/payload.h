@@ -10,6 +10,7 @@
 #include "engine/base/buffer.h"
 #include "engine/shared/layout.h"
 #include "engine/set/memtable.h"
+#include "engine/batch/avoid.h"
 #include "engine/batch/op_list.h"
 
 /* The parts of a payload; points into its bytes. */
@@ -28,8 +29,8 @@ typedef struct payload
 extern wide_status payload_begin(buffer *b, wide_bytes catalog, const file_meta *files, int nfiles);
 
 /*
- * Appends the cells of the batch and sets b->prepared.need, .cells, .automatic, the rows
- * of b->external and room for the longest ukey in b->row.  sorted: the order of its list.
+ * Appends the cells of the batch and sets b->prepared.need, .cells, .automatic, .avoids, the
+ * rows of b->external and room for the longest ukey in b->row.  sorted: the order of its list.
  * Requires: no spill files; the bytes of the cell before have to stay valid.
  * Returns: WIDE_FULL if the cells need more than max bytes of memtable; WIDE_NOMEM;
  * WIDE_INTERRUPTED.  Then nothing is appended and prepared.need is 0.
@@ -43,9 +44,16 @@ extern wide_status payload_cells_in_order(wide_batch *b, buffer *out, uint64_t m
 /* Takes a payload apart.  Returns: WIDE_CORRUPT. */
 extern wide_status payload_open(wide_bytes bytes, payload *p);
 
-/* Returns the timestamp of automatic cells in the payload's files; INT64_MIN if there are no files,
- * or it is not recorded. */
+/* Returns the newest timestamp that automatic cells in the payload's files got; INT64_MIN if there
+ * are no files, or it is not recorded. */
 extern int64_t payload_files_ts(const payload *p);
+
+/*
+ * Sets *out to the timestamps from `from` on that the payload's automatic cells avoid: those of
+ * other puts of the batch in their columns.  key: for ukeys.
+ * Returns: WIDE_CORRUPT, WIDE_NOMEM.
+ */
+extern wide_status payload_avoid(const payload *p, int64_t from, buffer *key, avoid_times *out);
 
 /*
  * Inserts the cells at the offset `at` of the memtable; *end is the offset behind them.

@@ -42,6 +42,7 @@
 #include "engine/set/catalog_delta.h"
 #include "engine/set/file_set.h"
 #include "engine/set/memtable.h"
+#include "engine/batch/avoid.h"
 #include "engine/batch/batch.h"
 #include "engine/batch/batch_state.h"
 #include "engine/batch/bulk.h"
@@ -54,15 +55,32 @@
 #define CHUNK_BYTES ((size_t) WIDE_LOG_RECORD_MAX - RECORD_DATA_HEAD)
 #define LEVEL0_MANY 20 /* level-0 files of a family from which on writers compact it */
 
-/* The next commit timestamp, above all earlier ones; under LOCK_COMMIT. */
+/*
+ * The next commit timestamp, above all earlier ones and none of these (NULL: none); under
+ * LOCK_COMMIT.
+ */
 static int64_t
-take_timestamp(wide_db *db)
+take_timestamp(wide_db *db, const avoid_times *avoid)
 {
 	commit_state *commit = &db->seg->commit;
 	int64_t now = host_now(db);
+	int64_t ts = now > commit->last_ts ? now : commit->last_ts + 1;
 
-	commit->last_ts = now > commit->last_ts ? now : commit->last_ts + 1;
+	commit->last_ts = avoid != NULL ? avoid_next(avoid, ts) : ts;
 	return commit->last_ts;
+}
+
+/* A timestamp beyond the commit timestamp was assigned: later commits get newer ones. */
+static wide_status
+note_timestamp(wide_db *db, int64_t ts)
+{
+	commit_state *commit = &db->seg->commit;
+
+	TRY(segment_lock(db, LOCK_COMMIT));
+	if (ts > commit->last_ts)
+		commit->last_ts = ts;
+	segment_unlock(db, LOCK_COMMIT);
+	return WIDE_OK;
 }
 
 /* ----------------------------------------------------------------- prepare */
@@ -93,15 +111,16 @@ prepare_files(wide_batch *b, const op_sorted *sorted, wide_bytes catalog)
 	wide_status st;
 
 	TRY(segment_lock(db, LOCK_COMMIT));
-	b->prepared.files_ts = take_timestamp(db);
+	b->prepared.files_ts = take_timestamp(db, NULL);
 	segment_unlock(db, LOCK_COMMIT);
-	b->prepared.automatic = false;
+	b->prepared.automatic = b->prepared.avoids = false;
 	b->prepared.need = b->prepared.cells = 0;
 	TRY(normalise_new(b, sorted, b->prepared.files_ts, &n));
 	a = helper_new(); /* NULL: the work is done without a thread */
 	st = bulk_write(db, next_entry, n, b->files_unlogged, a, &b->prepared.files,
 					&b->prepared.nfiles);
 	helper_free(a);
+	b->prepared.files_newest = normalise_newest(n);
 	normalise_free(n);
 	if (st == WIDE_OK && b->prepared.nfiles > 0 &&
 		(st = file_set_reserve(db, b->prepared.nfiles)) != WIDE_OK)
@@ -111,10 +130,12 @@ prepare_files(wide_batch *b, const op_sorted *sorted, wide_bytes catalog)
 		b->prepared.nfiles = 0;
 		return st;
 	}
+	if ((st = note_timestamp(db, b->prepared.files_newest)) != WIDE_OK)
+		return st;
 	for (int i = 0; i < b->prepared.nfiles; i++)
 		b->prepared.cells += b->prepared.files[i].cells;
 	TRY(payload_begin(&b->prepared.payload, catalog, b->prepared.files, b->prepared.nfiles));
-	put_u64le(tail + 2, (uint64_t) b->prepared.files_ts);
+	put_u64le(tail + 2, (uint64_t) b->prepared.files_newest);
 	TRY(buffer_append(&b->prepared.payload, tail, sizeof tail));
 	return b->files_unlogged ? WIDE_OK : bulk_log(db, b->prepared.files, b->prepared.nfiles);
 }
@@ -229,6 +250,21 @@ prepare_cells(wide_batch *b, uint64_t most, op_sorted *sorted, bool *is_sorted, 
 	return *full ? WIDE_OK : st;
 }
 
+/* Lists the timestamps that the commit timestamp must not be.  It will be newer than the last. */
+static wide_status
+prepare_avoid(wide_batch *b)
+{
+	buffer key = {0};
+	payload p;
+	wide_status st;
+
+	TRY(payload_open((wide_bytes) {b->prepared.payload.data, b->prepared.payload.len}, &p));
+	st = payload_avoid(&p, __atomic_load_n(&b->db->seg->commit.last_ts, __ATOMIC_RELAXED), &key,
+					   &b->prepared.avoid);
+	buffer_free(&key);
+	return st;
+}
+
 /* Makes the payload, and reserves memory for its cells or writes them as files. */
 static wide_status
 prepare_payload(wide_batch *b, wide_bytes catalog)
@@ -243,7 +279,9 @@ prepare_payload(wide_batch *b, wide_bytes catalog)
 	TRY_GOTO(prepare_cells(b, most, &sorted, &is_sorted, &full));
 	if (!full)
 	{
-		st = reserve_memory(db, b->prepared.need);
+		st = b->prepared.avoids ? prepare_avoid(b) : WIDE_OK;
+		if (st == WIDE_OK)
+			st = reserve_memory(db, b->prepared.need);
 		if (st != WIDE_OK)
 			b->prepared.need = 0;
 		/* readers hold all memory; they may wait for row locks of this very transaction */
@@ -270,7 +308,8 @@ wide_batch_prepare(wide_batch *b, uint64_t external)
 	if (b->phase != BATCH_OPEN)
 		return status_fail(WIDE_INVALID, "the transaction is prepared already");
 	b->phase = BATCH_PREPARED;
-	b->prepared.files_ts = INT64_MIN;
+	b->prepared.files_ts = b->prepared.files_newest = INT64_MIN;
+	b->prepared.avoid.n = 0;
 	if (wide_batch_empty(b))
 		return WIDE_OK;
 	relieve(b);
@@ -489,7 +528,8 @@ finish_append(wide_batch *b, wide_bytes catalog, finish_place *p)
 	wide_db *db = b->db;
 
 	TRY(lock_ring(db));
-	p->commit_ts = b->prepared.automatic ? take_timestamp(db) : b->prepared.files_ts;
+	p->commit_ts = b->prepared.automatic ? take_timestamp(db, &b->prepared.avoid)
+										 : b->prepared.files_newest;
 	if (finish_log(b, p->commit_ts, &p->lsn) != WIDE_OK)
 	{
 		segment_unlock(db, LOCK_COMMIT);

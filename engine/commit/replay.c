@@ -52,6 +52,7 @@
 #include "engine/sst/sst_file.h"
 #include "engine/set/file_set.h"
 #include "engine/set/memtable.h"
+#include "engine/batch/avoid.h"
 #include "engine/batch/bulk.h"
 #include "engine/batch/payload.h"
 #include "engine/commit/commit.h"
@@ -560,6 +561,7 @@ finish_now(wide_db *db, parked *p)
 	uint8_t head[RECORD_FINISH_BYTES];
 	wide_bytes part = {head, sizeof(head)};
 	payload in;
+	avoid_times avoid = {0};
 	uint64_t lsn;
 	wide_status st;
 
@@ -568,6 +570,10 @@ finish_now(wide_db *db, parked *p)
 	TRY(payload_open((wide_bytes) {p->data.data, p->data.len}, &in));
 	if (payload_files_ts(&in) > commit_ts)
 		commit_ts = payload_files_ts(&in);
+	st = payload_avoid(&in, commit_ts, &db->replay->key, &avoid);
+	commit_ts = avoid_next(&avoid, commit_ts);
+	free(avoid.ts);
+	TRY(st);
 	payload_record_finish(head, p->nchunks, p->id, commit_ts, p->data.len);
 	TRY(segment_lock(db, LOCK_COMMIT));
 	st = db->log.append(db->log.ctx, false, &part, 1, &lsn);

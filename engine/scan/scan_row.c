@@ -151,6 +151,7 @@ emit_cell(scan_state *s, scan_family *f, const entry *e)
 	c->ttl_us = e->ttl_us;
 	c->seq = e->seq < SEQ_BATCH ? e->seq : 0;
 	c->provisional = e->seq >= SEQ_BATCH && op_is_auto(e->seq);
+	c->floor_ts = c->provisional ? op_floor_passed(e) : e->ts;
 	c->value = (wide_bytes) {e->value, e->vlen};
 	c->qualifier = (wide_bytes) {NULL, 0};
 	if (f->want == WIDE_WANT_COLUMNS)

@@ -118,7 +118,7 @@ wt_cell_argument_parse(WtCall *c, const char *name, bool writes, WtCallCell *cel
 		cell->ref.column = NULL;
 	cell->ref.qual.data = qual;
 	cell->ref.qual.len = qual_len;
-	cell->ref.ts = PG_INT64_MIN; /* not read */
+	cell->ref.ts = cell->ref.floor_ts = PG_INT64_MIN; /* not read */
 	/*
 	 * The key has only a digest of an original: with another value in the cell, the
 	 * row could not be found by the key that it shows.
@@ -182,7 +182,7 @@ wt_cell_argument_put(WtCall *c, const WtCellRef *r, int64 ts, int64 ttl_us, wide
 {
 	c->wrote = true;
 	wt_batch_command();
-	wt_write_error_check(wide_batch_put(wt_batch(true), r->family, c->key, r->qual, ts, r->ts,
+	wt_write_error_check(wide_batch_put(wt_batch(true), r->family, c->key, r->qual, ts, r->floor_ts,
 										ttl_us, value),
 						 c->t, c->key);
 }
@@ -211,11 +211,11 @@ put_originals(WtCall *c, bool locked)
 	for (int i = 0; i < c->t->nkeys; i++)
 	{
 		const WtColumn *k = &c->t->columns[c->t->keys[i]];
-		WtCellRef ref = {.qual = {k->qual, k->qual_len}, .ts = PG_INT64_MIN};
+		WtCellRef ref;
 
 		if (k->family < 0)
 			continue;
-		ref.family = c->e.families[k->family];
+		ref = wt_cell_read_ref(c->e.families[k->family], (wide_bytes) {k->qual, k->qual_len});
 		if (locked)
 			wt_cell_read_newest(NULL, c->key, &ref, 1);
 		if (!ref.found)

@@ -50,7 +50,7 @@ extern void wt_cell_argument_find(WtCall *c, const char *name, AclMode mode, WtC
 extern void wt_cell_argument_read_newest(WtCall *c, WtCellRef *refs, int n);
 /*
  * Adds a put of the cell to the batch; arguments as wide_batch_put.  An assigned
- * timestamp exceeds r->ts, that of the version read.
+ * timestamp exceeds r->floor_ts, of the version read.
  */
 extern void wt_cell_argument_put(WtCall *c, const WtCellRef *r, int64 ts, int64 ttl_us,
 								 wide_bytes value);

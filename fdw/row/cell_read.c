@@ -79,7 +79,9 @@ fill_refs(WtCellRef **ord, int from, int to, const wide_cell *c, bool values)
 	for (int i = from; i < to; i++)
 	{
 		ord[i]->found = true;
+		ord[i]->provisional = c->provisional;
 		ord[i]->ts = c->ts;
+		ord[i]->floor_ts = c->floor_ts;
 		ord[i]->seq = c->seq;
 		ord[i]->value = value;
 	}
@@ -142,8 +144,8 @@ forget_cells(WtCellRef *refs, int nrefs)
 {
 	for (int i = 0; i < nrefs; i++)
 	{
-		refs[i].found = false;
-		refs[i].ts = PG_INT64_MIN;
+		refs[i].found = refs[i].provisional = false;
+		refs[i].ts = refs[i].floor_ts = PG_INT64_MIN;
 		refs[i].seq = 0;
 		refs[i].value = (wide_bytes) {NULL, 0};
 	}
@@ -273,7 +275,9 @@ wt_cell_read_floors(WtFloorReader **reader, MemoryContext cxt, wide_bytes key, W
 	for (int i = 0; i < nrefs; i++)
 	{
 		refs[i].found = r->refs[i].found;
+		refs[i].provisional = r->refs[i].provisional;
 		refs[i].ts = r->refs[i].ts;
+		refs[i].floor_ts = r->refs[i].floor_ts;
 		refs[i].seq = r->refs[i].seq;
 	}
 }
@@ -316,27 +320,44 @@ open_versions(wide_family_id family, wide_bytes key, wide_bytes qual, StringInfo
 
 bool
 wt_cell_read_is_provisional(wide_family_id family, wide_bytes key, wide_bytes qual, int64 ts,
-							int64 *floor)
+							int64 *floor_ts)
 {
 	StringInfoData buf;
 	WtEngineScan *scan;
 	wide_row row;
 	bool found = false;
 
-	*floor = PG_INT64_MIN;
 	initStringInfo(&buf);
 	scan = open_versions(family, key, qual, &buf);
 	while (wt_engine_scan_next(scan, &row))
 		for (int i = 0; i < row.ncells; i++)
-		{
-			if (row.cells[i].ts == ts)
-				found = row.cells[i].provisional;
-			else if (row.cells[i].ts < ts)
-				*floor = Max(*floor, row.cells[i].ts);
-		}
+			if (row.cells[i].ts == ts && row.cells[i].provisional)
+			{
+				found = true;
+				*floor_ts = row.cells[i].floor_ts;
+			}
 	wt_engine_scan_close(scan);
 	pfree(buf.data);
 	return found;
+}
+
+int64
+wt_cell_read_next_newest(wide_family_id family, wide_bytes key, wide_bytes qual, int64 ts)
+{
+	StringInfoData buf;
+	WtEngineScan *scan;
+	wide_row row;
+	int64 newest = PG_INT64_MIN;
+
+	initStringInfo(&buf);
+	scan = open_versions(family, key, qual, &buf);
+	while (wt_engine_scan_next(scan, &row))
+		for (int i = 0; i < row.ncells; i++)
+			if (row.cells[i].ts < ts)
+				newest = Max(newest, row.cells[i].ts);
+	wt_engine_scan_close(scan);
+	pfree(buf.data);
+	return newest;
 }
 
 bool

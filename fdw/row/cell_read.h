@@ -25,7 +25,9 @@ typedef struct WtCellRef
 
 	/* set by reading */
 	bool found;
+	bool provisional; /* this transaction has written it without a timestamp */
 	int64 ts;		  /* microseconds since 1970; PG_INT64_MIN: not found */
+	int64 floor_ts;	  /* for a put over it (wide_batch_put); PG_INT64_MIN: not found */
 	uint64 seq;		  /* 0: written by this transaction */
 	wide_bytes value; /* palloc'd */
 } WtCellRef;
@@ -35,6 +37,14 @@ typedef struct WtCellRef
  * state).  Several refs may name the same cell.
  */
 extern void wt_cell_read_newest(Snapshot snapshot, wide_bytes key, WtCellRef *refs, int nrefs);
+
+/* Returns a cell that is not read, for a blind put. */
+static inline WtCellRef
+wt_cell_read_ref(wide_family_id family, wide_bytes qual)
+{
+	return (WtCellRef) {
+		.family = family, .qual = qual, .ts = PG_INT64_MIN, .floor_ts = PG_INT64_MIN};
+}
 
 /* Reads timestamps for many rows. */
 typedef struct WtFloorReader WtFloorReader;
@@ -60,11 +70,15 @@ extern bool wt_cell_read_row_exists_again(WtEngineScan **scan, WtEngineTable *e,
 
 /*
  * Returns true if the version with this timestamp is one of this transaction that gets its
- * timestamp at commit.  *floor: the timestamp of the next older version, PG_INT64_MIN if there is
- * none.
+ * timestamp at commit; *floor_ts is set then, for a put over it.
  */
 extern bool wt_cell_read_is_provisional(wide_family_id family, wide_bytes key, wide_bytes qual,
-										int64 ts, int64 *floor);
+										int64 ts, int64 *floor_ts);
+
+/* Returns the newest of the timestamps below ts that versions of the cell have in the newest state;
+ * PG_INT64_MIN: there are none. */
+extern int64 wt_cell_read_next_newest(wide_family_id family, wide_bytes key, wide_bytes qual,
+									  int64 ts);
 
 /*
  * Appends the timestamps (int64) of a cell's versions in the newest state, newest first.  Leaves

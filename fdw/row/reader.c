@@ -502,7 +502,7 @@ set_targets(WtRowReader *r, const WtTarget *target, wide_bytes key, const wide_c
 	{
 		if (r->floors != NULL)
 		{
-			r->floors[target->att] = cell->ts;
+			r->floors[target->att] = cell->floor_ts;
 			if (r->floor_only[target->att])
 				continue;
 		}

@@ -82,7 +82,7 @@ struct WtRowReader
 	int own_cells;		/* number of its cells that this transaction has written */
 
 	/* of the row last returned, for UPDATE and DELETE in the scan */
-	int64 *floors;			/* timestamps of the cells, by attribute; NULL: not wanted */
+	int64 *floors;			/* for puts over the cells, by attribute; NULL: not wanted */
 	const bool *floor_only; /* by attribute: only the timestamp is wanted */
 
 	/* layout cells */

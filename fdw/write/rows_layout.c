@@ -406,9 +406,10 @@ move_shown(WtModify *m, wide_bytes key, const WtCellWrite *w, const WtCellRef *s
 {
 	int64 next;
 
-	if (shown->ts == w->ts)
+	/* a provisional one moves in any case: it would get its own timestamp at commit */
+	if (shown->ts == w->ts && !shown->provisional)
 		return;
-	(void) wt_cell_read_is_provisional(shown->family, key, w->qual, shown->ts, &next);
+	next = wt_cell_read_next_newest(shown->family, key, w->qual, shown->ts);
 	if (next > w->ts)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -427,7 +428,7 @@ move_shown(WtModify *m, wide_bytes key, const WtCellWrite *w, const WtCellRef *s
 
 /*
  * Writes m->rows.writes.  The timestamps of the newest versions of the cells to
- * be put are read first: the new versions must exceed them.
+ * be put are read first: the new versions must exceed them, except for provisional ones.
  */
 static void
 apply_writes(WtModify *m, wide_bytes key)
@@ -460,7 +461,7 @@ apply_writes(WtModify *m, wide_bytes key)
 		r = &refs[n++];
 		if (w->ts_set && r->found)
 			move_shown(m, key, w, r);
-		wt_modify_state_put(m->t, r->family, key, w->qual, w->ts, r->ts, 0, w->value);
+		wt_modify_state_put(m->t, r->family, key, w->qual, w->ts, r->floor_ts, 0, w->value);
 	}
 }
 

@@ -249,13 +249,13 @@ test_automatic(void **state)
 	snprintf(want, sizeof want,
 			 "0/r/q@%lld=c;0/r/q@5=explicit;0/s/p@%lld=e;0/s/q@%lld=d;0/s/q@%lld=f;0/u/q@%lld=g;",
 			 (long long) t, (long long) t + 78, (long long) t + 2, (long long) t + 1,
-			 (long long) t + 2);
+			 (long long) t + 3);
 	expect(&s, want);
 	/* recovery from the log gives the same */
 	store_close(&s);
 	assert_ok(store_open(&s));
 	expect(&s, want);
-	assert_true(s.db->seg->commit.last_ts == t + 2);
+	assert_true(s.db->seg->commit.last_ts == t + 3);
 	store_drop(&s);
 }
 

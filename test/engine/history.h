@@ -39,6 +39,7 @@ enum step_kind
 	STEP_CLOCK,
 	STEP_ALTER,
 	STEP_BULK,
+	STEP_REWRITE,
 	STEP_KINDS
 };
 
@@ -87,6 +88,7 @@ static const struct
 	{"clock", {"by"}},
 	{"alter", {"family", "versions", "min", "ttl", "keep", "bloom", "compression", "window"}},
 	{"bulk", {"batch", "family", "seed", "cells", "times"}},
+	{"rewrite", {"batch", "family", "row", "qual", "value"}},
 };
 
 static inline step *

@@ -398,6 +398,63 @@ do_put(life *l, const int64_t *a)
 	add_op(l, index_of(a[0], MODEL_BATCHES), &o);
 }
 
+/* A read-modify-write: reads the newest version, of the transaction or committed, and writes over
+ * it. */
+static void
+do_rewrite(life *l, const int64_t *a)
+{
+	int batch = index_of(a[0], MODEL_BATCHES);
+	model_op o = {.type = M_PUT,
+				  .family = index_of(a[1], l->m.nfamilies),
+				  .row = index_of(a[2], l->m.nrows),
+				  .qual = index_of(a[3], l->m.nquals),
+				  .automatic = true,
+				  .floor = INT64_MIN,
+				  .value = index_of(a[4], INT32_MAX)};
+	model_view v = {.moment = l->m.moment,
+					.own = &l->m.batches[batch],
+					.mark = l->m.batches[batch].n,
+					.now = l->st.now};
+	model_op newest;
+	wide_bytes qual = qual_bytes(l, o.qual), key = row_bytes(l, o.row);
+	uint8_t end[162];
+	wide_range range = {key, bytes(end, key.len + 1)};
+	wide_scan_family fam = {.id = l->ids[o.family],
+							.want = WIDE_WANT_COLUMNS,
+							.quals = &qual,
+							.nquals = 1,
+							.max_versions = 1};
+	wide_scan_spec spec = {.families = &fam,
+						   .nfamilies = 1,
+						   .ranges = &range,
+						   .nranges = 1,
+						   .own = l->tx[batch].b,
+						   .own_mark = UINT64_MAX};
+	int64_t floor_ts = INT64_MIN;
+	wide_snapshot *s;
+	wide_scan *scan;
+	wide_row row;
+	wide_status st;
+
+	memcpy(end, key.data, key.len);
+	end[key.len] = 0;
+	CHECK(l, wide_snapshot_latest(l->st.db, &s));
+	CHECK(l, wide_scan_open(l->st.db, s, &spec, &scan));
+	while ((st = wide_scan_next(scan, &row)) == WIDE_OK)
+		if (row.ncells > 0)
+			floor_ts = row.cells[0].floor_ts;
+	if (st != WIDE_END)
+		CHECK(l, st);
+	wide_scan_close(scan);
+	wide_snapshot_release(s);
+	if (model_column(&l->m, &v, o.family, o.row, o.qual, 1, &newest) > 0)
+		o.floor = newest.moment == M_OWN && newest.automatic ? newest.floor : newest.ts;
+	if (floor_ts != o.floor)
+		fail_life(l, "row %d: floor %lld expected, %lld found", o.row, shown(o.floor),
+				  shown(floor_ts));
+	add_op(l, batch, &o);
+}
+
 static void
 do_delete(life *l, const int64_t *a)
 {
@@ -1156,6 +1213,9 @@ run_step(life *l, const step *s)
 		case STEP_PUT:
 			do_put(l, a);
 			break;
+		case STEP_REWRITE:
+			do_rewrite(l, a);
+			break;
 		case STEP_DELETE:
 			do_delete(l, a);
 			break;
@@ -1201,7 +1261,7 @@ run_step(life *l, const step *s)
 			do_crash(l);
 			break;
 		case STEP_CLOCK:
-			l->st.now += a[0] > 0 ? a[0] : 0;
+			l->st.now += a[0];
 			break;
 		case STEP_ALTER:
 			do_alter(l, a);
@@ -1412,6 +1472,7 @@ typedef struct maker
 	bool bulky;		/* many transactions that become files */
 	bool windy;		/* files of past time windows are merged */
 	bool restless;	/* many changes of options */
+	bool backward;	/* the clock goes back; nothing expires, because it would come back */
 	step family[4]; /* the options at the creation or the last change */
 } maker;
 
@@ -1429,7 +1490,7 @@ make_options(maker *g, step *s)
 	a[0] = draw(g, 2) ? 1 : 1 + draw(g, 4);
 	a[3] = draw(g, 4) == 0;
 	a[2] = a[1] = 0;
-	if (draw(g, 3) == 0)
+	if (draw(g, 3) == 0 && !g->backward)
 	{
 		a[2] = 50 + draw(g, 400);
 		if (draw(g, 2))
@@ -1464,7 +1525,7 @@ make_alter(maker *g)
 static void
 make_write(maker *g, int64_t batch)
 {
-	int64_t kind = draw(g, 33), family = draw(g, (uint32_t) g->families),
+	int64_t kind = draw(g, 37), family = draw(g, (uint32_t) g->families),
 			row = draw(g, (uint32_t) g->rows), qual = draw(g, (uint32_t) g->quals),
 			ts = 10 * draw(g, g->times);
 	/* cells with a TTL go to a column whose timestamps only rise */
@@ -1489,6 +1550,8 @@ make_write(maker *g, int64_t batch)
 		s = (step) {
 			.kind = STEP_DELETE,
 			.a = {batch, kind % 4, family, row, qual, draw(g, g->windy ? 30 : 3) == 0 ? -1 : ts}};
+	else if (kind > 32)
+		s = (step) {.kind = STEP_REWRITE, .a = {batch, family, row, qual, ++g->values}};
 	else
 		s = (step) {.kind = STEP_DELETE_ROW, .a = {batch, row, !g->windy && draw(g, 2) ? -1 : ts}};
 	history_add(&g->h, &s);
@@ -1546,7 +1609,7 @@ make_step(maker *g)
 	else if (s.kind == STEP_WORK)
 		s.a[0] = draw(g, 4);
 	else if (s.kind == STEP_CLOCK)
-		s.a[0] = draw(g, 60);
+		s.a[0] = g->backward ? draw(g, 90) - 45 : draw(g, 60);
 	else if (s.kind == STEP_BULK)
 	{
 		/* timestamps of a bulk are assigned before the commit, so not with cells that have a TTL */
@@ -1582,6 +1645,7 @@ make_life(uint64_t seed)
 	g.restless = draw(&g, 4) == 0;
 	g.quals = 2 + (int) draw(&g, MAX_QUALS - 1);
 	g.ttl_cells = draw(&g, 3) == 0;
+	g.backward = !g.ttl_cells && draw(&g, 3) == 0;
 	g.narrow = draw(&g, 2);
 	s.a[0] = draw(&g, 2) ? 64 * 1024 : 256 * 1024;
 	s.a[1] = draw(&g, 2) ? 4096 : 64 * 1024;

@@ -160,23 +160,49 @@ model_provisional(const model *m, int64_t now, int64_t floor)
 	return floor >= ts ? floor + 1 : ts;
 }
 
+/* Returns true if an automatic put of the list would meet another put of its cell at this time. */
+static inline bool
+model_meets(const model_list *net, int64_t ts, const model_op *only)
+{
+	for (int i = 0; i < net->n; i++)
+	{
+		const model_op *p = &net->ops[i];
+
+		if (!p->automatic || (only != NULL && p != only))
+			continue;
+		for (int j = 0; j < net->n; j++)
+		{
+			const model_op *q = &net->ops[j];
+
+			if (j != i && q->type == M_PUT && q->family == p->family && q->row == p->row &&
+				q->qual == p->qual && q->ts == ts && !q->automatic)
+				return true;
+		}
+	}
+	return false;
+}
+
 /*
- * Commits the batch and empties it.  *stamp: the time of automatic puts if it
- * was assigned before.  tick: the clock of automatic puts moves in any case.
+ * Commits the batch and empties it.  All automatic puts get one time, newer than all that were
+ * assigned before, but those whose floor is not below it.  *stamp: that time if it was assigned
+ * before the batch's puts were known; then a put alone moves on where it would meet another.
+ * tick: the clock of automatic puts moves in any case.
  */
 static inline void
 model_commit(model *m, model_list *batch, int64_t now, const int64_t *stamp, bool tick)
 {
 	model_list net = {0};
 	bool any = false;
-	int64_t ts = stamp != NULL ? *stamp : now > m->last_ts ? now : m->last_ts + 1;
+	int64_t newest, ts = stamp != NULL ? *stamp : now > m->last_ts ? now : m->last_ts + 1;
 
 	model_net(batch, batch->n, &net);
 	m->moment++;
+	while (stamp == NULL && model_meets(&net, ts, NULL))
+		ts++;
+	newest = ts;
 	for (int i = 0; i < net.n; i++)
 	{
 		model_op *p = &net.ops[i];
-		bool clash = true;
 
 		p->moment = m->moment;
 		if (p->type != M_PUT && p->ts == INT64_MAX)
@@ -188,22 +214,17 @@ model_commit(model *m, model_list *batch, int64_t now, const int64_t *stamp, boo
 			continue;
 		any = true;
 		p->ts = p->floor >= ts ? p->floor + 1 : ts;
-		while (clash)
-		{
-			clash = false;
-			for (int j = 0; j < net.n && !clash; j++)
-				clash = j != i && net.ops[j].type == M_PUT && net.ops[j].family == p->family &&
-						net.ops[j].row == p->row && net.ops[j].qual == p->qual &&
-						net.ops[j].ts == p->ts;
-			p->ts += clash;
-		}
+		while (model_meets(&net, p->ts, p))
+			p->ts++;
+		if (p->floor < ts && p->ts > newest)
+			newest = p->ts;
 	}
 	for (int i = 0; i < net.n; i++)
 		model_add(&m->cells[net.ops[i].family * m->nrows + net.ops[i].row], &net.ops[i]);
 	if (any || stamp != NULL || tick)
-		m->last_ts = ts;
+		m->last_ts = newest;
 	if (any)
-		m->stamped = ts;
+		m->stamped = newest;
 	free(net.ops);
 	batch->n = 0;
 }
