@@ -428,4 +428,37 @@ SELECT family, options ->> 'ttl' AS ttl FROM widetable.pg_stat_widetable_familie
 SELECT widetable.get(0::regclass, 'a');
 SELECT widetable.put(4294967295::oid::regclass, 'a', 'b', 'c');
 SELECT widetable.encode_key(0::regclass, 'a');
-DROP FOREIGN TABLE fn_cm, fn_md;
+
+-- ---------------------------------------------------- very many cells in one call
+-- Each takes a second or two; with a time that grows with the square of their number, minutes.
+CREATE FOREIGN TABLE fn_many (k text COLLATE "C", n bigint) SERVER widetable OPTIONS (key 'k', families '{"d": {}, "c": {}}');
+CREATE TEMP TABLE many AS
+    SELECT jsonb_object_agg('c:' || g, g % 7) AS cells, jsonb_agg('c:' || g) AS names,
+           jsonb_agg(jsonb_build_object('increment', jsonb_build_object('c:x', 1))) AS one_cell
+    FROM generate_series(1, 200000) g;
+SET statement_timeout = '40s';
+SELECT count(*), sum(value::int) FROM jsonb_each_text((SELECT widetable.increment('fn_many', 'i', cells) FROM many));
+SELECT widetable.check_and_mutate('fn_many', 'i', 'n', 'is null', NULL, jsonb_build_array(jsonb_build_object('increment', cells))) FROM many;
+SELECT widetable.put('fn_many', 'p', (SELECT cells FROM many));
+SELECT widetable.check_and_mutate('fn_many', 'p', 'n', 'is null', NULL, jsonb_build_array(jsonb_build_object('put', cells), jsonb_build_object('delete', names))) FROM many;
+-- one cell many times
+SELECT widetable.check_and_mutate('fn_many', 'o', 'n', 'is null', NULL, one_cell) FROM many;
+DO $$ BEGIN FOR i IN 1 .. 100000 LOOP PERFORM widetable.increment('fn_many', 'o', 'n'); END LOOP; END $$;
+SELECT n, widetable.get('fn_many', 'o') AS cells FROM fn_many WHERE k = 'o';
+RESET statement_timeout;
+-- a call can be cancelled while it goes through its argument
+BEGIN;
+SET LOCAL statement_timeout = '30ms';
+SELECT widetable.increment('fn_many', 'i', cells) IS NULL FROM many;
+ROLLBACK;
+BEGIN;
+SET LOCAL statement_timeout = '30ms';
+SELECT widetable.put('fn_many', 'p', cells) IS NULL FROM many;
+ROLLBACK;
+BEGIN;
+SET LOCAL statement_timeout = '30ms';
+SELECT widetable.check_and_mutate('fn_many', 'o', 'n', 'is not null', NULL, one_cell) FROM many;
+ROLLBACK;
+SELECT count(*) FROM fn_many;
+DROP TABLE many;
+DROP FOREIGN TABLE fn_cm, fn_md, fn_many;

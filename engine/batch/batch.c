@@ -76,6 +76,7 @@ wide_batch_new(wide_db *db, wide_batch **out)
 	b->db = db;
 	spill_set_memory(b, BATCH_MEMORY);
 	b->ops.oldest = UINT64_MAX;
+	b->ops.provisional = INT64_MIN;
 	b->row.ukey = recycled.key;
 	b->row.row = recycled.row;
 	b->prepared.payload = recycled.payload;
@@ -314,8 +315,10 @@ batch_insert(wide_batch *b, wide_family_id family, entry *e, unsigned flags, int
 	return WIDE_OK;
 }
 
-/* Returns the timestamp that an automatic cell would get if the batch were committed now.  Cells
- * that one command writes to a row share it. */
+/*
+ * Returns the timestamp that an automatic cell would get if the batch were committed now, or an
+ * earlier one's if the clock has gone back.  Cells that one command writes to a row share it.
+ */
 static int64_t
 provisional_ts(wide_batch *b, int64_t floor_ts)
 {
@@ -325,6 +328,9 @@ provisional_ts(wide_batch *b, int64_t floor_ts)
 				now = host_now(b->db);
 
 		b->row.ts = now > last ? now : last + 1;
+		if (b->row.ts < b->ops.provisional)
+			b->row.ts = b->ops.provisional;
+		b->ops.provisional = b->row.ts;
 	}
 	return normalise_ts(b->row.ts, floor_ts, NULL, 0);
 }

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include "engine/batch/batch_source.h"
 #include "engine/base/buffer.h"
+#include "engine/base/bytes.h"
 #include "engine/base/entry.h"
 #include "engine/base/key.h"
 #include "engine/base/pool.h"
@@ -53,7 +54,13 @@ typedef struct batch_source
 	uint64_t auto_op; /* that put's operation */
 } batch_source;
 
-/* Returns the newest automatic put to the current column that the source shows. */
+/*
+ * Returns the newest automatic put to the current column that the source shows.
+ *
+ * Without floors provisional timestamps do not fall from operation to operation.  So where a put's
+ * is not that of its floor, all that sort behind it are older, and a cell that is written n times
+ * is read in the same time as any other.
+ */
 static uint64_t
 newest_auto(batch_source *b)
 {
@@ -69,9 +76,12 @@ newest_auto(batch_source *b)
 
 		if (c.family != b->s.family || ukey_compare(c.e.ukey, c.e.klen, e->ukey, e->klen) != 0)
 			break;
-		if (op < b->mark && op_is_auto(c.e.seq) && op >= newest &&
-			!op_undone_has(&b->batch->ops.undone, op))
+		if (op >= b->mark || !op_is_auto(c.e.seq) || op_undone_has(&b->batch->ops.undone, op))
+			continue;
+		if (op >= newest)
 			newest = op;
+		if (!(c.e.seq & OP_FLOOR) || c.e.ts - 1 > (int64_t) get_u64le(c.e.value))
+			break;
 	}
 	return newest;
 }

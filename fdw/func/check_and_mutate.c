@@ -163,11 +163,14 @@ append_json(WtCall *c, JsonbContainer *object)
 		WtCallCell cell;
 		StringInfoData addition, out;
 
+		CHECK_FOR_INTERRUPTS();
 		wt_cell_argument_find(c, wt_cell_argument_json_key(&w.key), ACL_INSERT | ACL_UPDATE, &cell);
 		initStringInfo(&addition);
 		initStringInfo(&out);
 		(void) wt_map_json_text(&w.value, &addition);
 		wt_write_functions_append(c, &cell, wt_bytes_of(&addition), &out);
+		pfree(addition.data);
+		pfree(out.data);
 	}
 }
 
@@ -247,6 +250,7 @@ check_mutation(WtCall *c, const char *where, Mutation mutation, JsonbValue *what
 	{
 		for (uint32 i = 0; (name = deleted_name(what, i)) != NULL; i++)
 		{
+			CHECK_FOR_INTERRUPTS();
 			if (name->type != jbvString)
 				ereport(ERROR,
 						(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -269,6 +273,7 @@ check_mutation(WtCall *c, const char *where, Mutation mutation, JsonbValue *what
 
 		for (int i = 0; i < n; i++)
 		{
+			CHECK_FOR_INTERRUPTS();
 			wt_cell_argument_parse(c, cells[i].name, true, &cell);
 			wt_write_functions_check_counter(c, &cell);
 		}
@@ -277,6 +282,7 @@ check_mutation(WtCall *c, const char *where, Mutation mutation, JsonbValue *what
 	wt_map_walk(&w, what->val.binary.data);
 	while (wt_map_walk_next(&w))
 	{
+		CHECK_FOR_INTERRUPTS();
 		check_name(c, wt_cell_argument_json_key(&w.key), &cell);
 		if (mutation == MUTATE_APPEND && w.value.type == jbvNull)
 			ereport(ERROR,
@@ -306,6 +312,7 @@ check_list(WtCall *c, const char *name, Jsonb *list)
 		char *kind;
 		Mutation mutation;
 
+		CHECK_FOR_INTERRUPTS();
 		if (!is_object(v) || JsonContainerSize(v->val.binary.data) != 1)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -351,6 +358,7 @@ mutate(WtCall *c, JsonbContainer *element)
 		case MUTATE_DELETE:
 			for (uint32 i = 0; (name = deleted_name(&what, i)) != NULL; i++)
 			{
+				CHECK_FOR_INTERRUPTS();
 				wt_cell_argument_find(c, wt_cell_argument_json_key(name), ACL_UPDATE, &cell);
 				wt_cell_argument_delete(c, WIDE_DELETE_COLUMN, &cell.ref, WIDE_TS_MAX);
 			}
@@ -365,7 +373,10 @@ static void
 mutate_all(WtCall *c, Jsonb *list)
 {
 	for (uint32 i = 0; list != NULL && i < JB_ROOT_COUNT(list); i++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		mutate(c, getIthJsonbValueFromContainer(&list->root, i)->val.binary.data);
+	}
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_check_and_mutate);

@@ -25,6 +25,7 @@
 #include "fmgr.h"
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
+#include "miscadmin.h"
 #include "port/pg_bswap.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
@@ -105,11 +106,55 @@ wt_write_functions_check_counter(WtCall *c, const WtCallCell *cell)
 				 errhint("A counter is a bigint column with encoding \"counter\" or \"binary\".")));
 }
 
-static bool
-same_cell(const WtCellRef *a, const WtCellRef *b)
+/* Deltas of cells, by cell and then by their place in the argument. */
+typedef struct DeltaOrder
 {
-	return a->family == b->family &&
-		   wt_bytes_equal(a->qual.data, a->qual.len, b->qual.data, b->qual.len);
+	const WtCellRef *ref;
+	int i; /* its place */
+} DeltaOrder;
+
+static inline int
+cell_cmp(const WtCellRef *a, const WtCellRef *b)
+{
+	if (a->family != b->family)
+		return a->family < b->family ? -1 : 1;
+	return wt_bytes_cmp(a->qual, b->qual);
+}
+
+static inline int
+delta_cmp(const DeltaOrder *a, const DeltaOrder *b)
+{
+	int c = cell_cmp(a->ref, b->ref);
+
+	return c != 0 ? c : a->i < b->i ? -1 : a->i > b->i;
+}
+
+#define ST_SORT			 sort_deltas
+#define ST_ELEMENT_TYPE	 DeltaOrder
+#define ST_COMPARE(a, b) delta_cmp(a, b)
+#define ST_SCOPE		 static
+#define ST_CHECK_FOR_INTERRUPTS
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+/* Returns for each ref the place of the first one of the same cell; palloc'd. */
+static int *
+first_of_cell(const WtCellRef *refs, int n)
+{
+	DeltaOrder *order = palloc(sizeof(DeltaOrder) * Max(1, n));
+	int *first = palloc(sizeof(int) * Max(1, n));
+
+	for (int i = 0; i < n; i++)
+		order[i] = (DeltaOrder) {&refs[i], i};
+	sort_deltas(order, n);
+	for (int k = 0; k < n; k++)
+	{
+		bool same = k > 0 && cell_cmp(order[k - 1].ref, order[k].ref) == 0;
+
+		first[order[k].i] = same ? first[order[k - 1].i] : order[k].i;
+	}
+	pfree(order);
+	return first;
 }
 
 void
@@ -117,7 +162,7 @@ wt_write_functions_increment(WtCall *c, WtCallCell *cells, const int64 *deltas, 
 							 int n)
 {
 	WtCellRef *refs = palloc(sizeof(WtCellRef) * Max(1, n));
-	int *first = palloc(sizeof(int) * Max(1, n));
+	int *first;
 
 	for (int i = 0; i < n; i++)
 	{
@@ -125,14 +170,13 @@ wt_write_functions_increment(WtCall *c, WtCallCell *cells, const int64 *deltas, 
 		refs[i] = cells[i].ref;
 	}
 	wt_cell_argument_read_newest(c, refs, n);
+	first = first_of_cell(refs, n);
 	for (int i = 0; i < n; i++)
 	{
-		int k;
+		int k = first[i];
 
+		CHECK_FOR_INTERRUPTS();
 		cells[i].ref = refs[i];
-		for (k = 0; k < i && !same_cell(&refs[k], &refs[i]); k++)
-			/* look for the first one of the same cell */;
-		first[i] = k;
 		if (k == i)
 			results[i] = counter_value(c, &cells[i]);
 		if (pg_add_s64_overflow(results[k], deltas[i], &results[k]))
@@ -145,6 +189,7 @@ wt_write_functions_increment(WtCall *c, WtCallCell *cells, const int64 *deltas, 
 	{
 		uint64 bytes = pg_hton64((uint64) results[i]);
 
+		CHECK_FOR_INTERRUPTS();
 		if (first[i] != i)
 		{
 			results[i] = results[first[i]];
@@ -172,6 +217,7 @@ wt_write_functions_parse_deltas(WtCall *c, JsonbContainer *object, AclMode mode,
 		const char *name = wt_cell_argument_json_key(&w.key);
 		Datum delta, d;
 
+		CHECK_FOR_INTERRUPTS();
 		wt_cell_argument_find(c, name, mode, &(*cells)[n]);
 		if (w.value.type == jbvNull)
 			ereport(ERROR,
@@ -242,10 +288,11 @@ wt_sql_increment_many(PG_FUNCTION_ARGS)
 	pushJsonbValue(&ps, WJB_BEGIN_OBJECT, NULL);
 	for (int i = 0; i < n; i++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		wt_result_push_string(&ps, WJB_KEY, cells[i].name);
 		wt_result_push_value(&ps, INT8OID, Int64GetDatum(results[i]));
 	}
-	PG_RETURN_JSONB_P(JsonbValueToJsonb(pushJsonbValue(&ps, WJB_END_OBJECT, NULL)));
+	PG_RETURN_JSONB_P(JsonbValueToJsonb(wt_map_end(&ps)));
 }
 
 void
@@ -364,6 +411,7 @@ wt_write_functions_put_json(WtCall *c, JsonbContainer *object, bool above)
 	{
 		StringInfoData value;
 
+		CHECK_FOR_INTERRUPTS();
 		wt_cell_argument_find(c, wt_cell_argument_json_key(&w.key), ACL_INSERT | ACL_UPDATE, &cell);
 		if (w.value.type == jbvNull)
 		{
@@ -377,6 +425,7 @@ wt_write_functions_put_json(WtCall *c, JsonbContainer *object, bool above)
 		initStringInfo(&value);
 		wt_cell_argument_json_value(cell.ref.column, &w.value, &value);
 		wt_cell_argument_put(c, &cell.ref, WIDE_TS_AUTO, 0, wt_bytes_of(&value));
+		pfree(value.data);
 	}
 }
 

@@ -12,6 +12,7 @@
 #include "fdw/row/cell_read.h"
 
 #include "lib/stringinfo.h"
+#include "miscadmin.h"
 #include "utils/memutils.h"
 #include "utils/snapshot.h"
 
@@ -20,16 +21,24 @@
 #include "fdw/table/types.h"
 #include "fdw/xact/engine_scan.h"
 
-static int
-compare_refs(const void *a, const void *b)
+static inline int
+compare_refs(const WtCellRef *x, const WtCellRef *y)
 {
-	const WtCellRef *x = *(WtCellRef *const *) a;
-	const WtCellRef *y = *(WtCellRef *const *) b;
-
 	if (x->family != y->family)
 		return x->family < y->family ? -1 : 1;
 	return wt_bytes_cmp(x->qual, y->qual);
 }
+
+typedef WtCellRef *CellRefPointer;
+
+/* A map may have a million cells. */
+#define ST_SORT			 sort_refs
+#define ST_ELEMENT_TYPE	 CellRefPointer
+#define ST_COMPARE(a, b) compare_refs(*(a), *(b))
+#define ST_SCOPE		 static
+#define ST_CHECK_FOR_INTERRUPTS
+#define ST_DEFINE
+#include "lib/sort_template.h"
 
 wide_range
 wt_cell_read_row_range(wide_bytes key, StringInfo buf)
@@ -110,10 +119,10 @@ make_request(CellRequest *q, WtCellRef *refs, int nrefs)
 	for (int i = 0; i < nrefs; i++)
 		q->ord[i] = &refs[i];
 	if (nrefs > 1)
-		qsort(q->ord, nrefs, sizeof(*q->ord), compare_refs);
+		sort_refs(q->ord, nrefs);
 	for (int i = 0; i < nrefs; i++)
 	{
-		if (i > 0 && compare_refs(&q->ord[i - 1], &q->ord[i]) == 0)
+		if (i > 0 && compare_refs(q->ord[i - 1], q->ord[i]) == 0)
 			continue;
 		if (i == 0 || q->ord[i]->family != q->ord[i - 1]->family)
 		{

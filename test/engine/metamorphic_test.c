@@ -376,9 +376,10 @@ add_op(life *l, int batch, model_op *o)
 	else
 		CHECK(l, wide_batch_delete(t->b, (wide_delete) (o->type - 1), l->ids[o->family],
 								   row_bytes(l, o->row), qual_bytes(l, o->qual), o->ts));
-	o->at = model_provisional(&l->m, l->st.now, INT64_MIN);
 	if (o->automatic)
-		o->ts = model_provisional(&l->m, l->st.now, o->floor);
+		o->ts = model_provisional(&l->m, &l->m.batches[batch], l->st.now, o->floor);
+	else if (o->type != M_PUT && o->ts == INT64_MAX)
+		o->at = model_provisional(&l->m, &l->m.batches[batch], l->st.now, INT64_MIN);
 	model_add(&l->m.batches[batch], o);
 }
 

@@ -66,6 +66,7 @@ typedef struct model_list
 {
 	model_op *ops;
 	int n, cap;
+	int64_t provisional; /* batches: newest one without floors */
 } model_list;
 
 typedef struct model
@@ -152,11 +153,15 @@ model_net(const model_list *batch, int mark, model_list *out)
 	}
 }
 
+/* Takes the provisional timestamp of a new operation: it does not fall when the clock does. */
 static inline int64_t
-model_provisional(const model *m, int64_t now, int64_t floor)
+model_provisional(const model *m, model_list *batch, int64_t now, int64_t floor)
 {
 	int64_t ts = now > m->last_ts ? now : m->last_ts + 1;
 
+	if (batch->n > 0 && ts < batch->provisional)
+		ts = batch->provisional;
+	batch->provisional = ts;
 	return floor >= ts ? floor + 1 : ts;
 }
 
