@@ -172,7 +172,8 @@ typedef enum wide_replay_kind
 	/* the log before this point is lost: finish records of batches that began there are ignored */
 	WIDE_REPLAY_GAP,
 	/* the program that wrote the log started here: open transactions before it have aborted */
-	WIDE_REPLAY_RESTART
+	WIDE_REPLAY_RESTART,
+	WIDE_REPLAY_SEALED /* the log is sealed here: see wide_replay_event.forgeable */
 } wide_replay_kind;
 
 typedef struct wide_replay_event
@@ -186,6 +187,14 @@ typedef struct wide_replay_event
 	 * does not count, unless it belongs to an external transaction. */
 	bool beyond;
 	wide_bytes payload; /* RECORD only; valid during the call */
+	/*
+	 * RECORD only: it has a form in which others than the engine can write records,
+	 * too; append() does not use it any more.  Such a record counts if it is before
+	 * the place where the log was sealed (WIDE_REPLAY_SEALED, or the first record
+	 * that is not forgeable), and in a store that was made by a release that used
+	 * this form.  If it does not count, or makes no sense, it is ignored.
+	 */
+	bool forgeable;
 } wide_replay_event;
 
 typedef wide_status (*wide_replay_fn)(void *arg, const wide_replay_event *ev);
@@ -211,7 +220,13 @@ typedef struct wide_log
 	wide_status (*sync)(void *ctx, uint64_t lsn);
 	/* Returns the current end of the log: no later record has an LSN <= this. */
 	uint64_t (*end)(void *ctx);
-	/* Calls fn for each record that begins at or after from, to the end of the log. */
+	/*
+	 * Calls fn for each record that begins at or after from, to the end of the log.
+	 * A log with forgeable records must not end before it is sealed: if
+	 * wide_replay_sealed() is false there, replay seals it, and goes on to that
+	 * place.  It reports as a RECORD only what append() has written, apart from
+	 * forgeable ones.
+	 */
 	wide_status (*replay)(void *ctx, uint64_t from, wide_replay_fn fn, void *arg);
 	/* Records that begin before lsn are not needed any more. */
 	void (*release)(void *ctx, uint64_t lsn);
@@ -287,6 +302,8 @@ extern wide_status wide_attach(void *base, const char *dir, const wide_host *hos
  * there is none.
  */
 extern wide_status wide_replay_work(wide_db *db, bool flush);
+/* Returns true if the log is sealed: from there on no forgeable record counts. */
+extern bool wide_replay_sealed(const wide_db *db);
 /*
  * Opens the store: reads the manifest, removes orphan files, replays the log.
  * Requires: state WIDE_EMPTY; the host lets only one process call this.

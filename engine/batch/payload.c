@@ -62,6 +62,7 @@
 #include "engine/shared/host.h"
 #include "engine/shared/layout.h"
 #include "engine/sst/file_meta.h"
+#include "engine/set/catalog.h"
 #include "engine/set/memtable.h"
 #include "engine/batch/avoid.h"
 #include "engine/batch/batch_state.h"
@@ -475,6 +476,28 @@ payload_avoid(const payload *p, int64_t from, buffer *key, avoid_times *out)
 			out->ts[n++] = out->ts[i];
 	out->n = n;
 	return WIDE_OK;
+}
+
+wide_status
+payload_check(const payload *p, buffer *key)
+{
+	const uint8_t *c = p->ops.data, *stop = p->ops.data + p->ops.len;
+	cell_state s = {0};
+	uint64_t need = 0;
+
+	key->len = 0;
+	for (uint64_t i = 0; i < p->cells; i++)
+	{
+		entry e;
+
+		if ((c = cell_get(c, stop, &s, 0, key, &e)) == NULL)
+			return s.st != WIDE_OK ? s.st : damaged();
+		if (s.family == 0 || !key_valid(e.ukey, e.klen) ||
+			entry_is_family_delete(&e) != (e.ukey[e.klen - 1] == 0))
+			return damaged();
+		need += memtable_node_bytes(e.klen, e.vlen);
+	}
+	return need == p->need && catalog_check(p->catalog) ? WIDE_OK : damaged();
 }
 
 wide_status

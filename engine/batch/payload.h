@@ -44,6 +44,13 @@ extern wide_status payload_cells_in_order(wide_batch *b, buffer *out, uint64_t m
 /* Takes a payload apart.  Returns: WIDE_CORRUPT. */
 extern wide_status payload_open(wide_bytes bytes, payload *p);
 
+/*
+ * Decodes all of a payload and inserts nothing: payload_apply and catalog_apply can then
+ * decode it, too.  key: see payload_apply.
+ * Returns: WIDE_CORRUPT, WIDE_NOMEM.
+ */
+extern wide_status payload_check(const payload *p, buffer *key);
+
 /* Returns the newest timestamp that automatic cells in the payload's files got; INT64_MIN if there
  * are no files, or it is not recorded. */
 extern int64_t payload_files_ts(const payload *p);

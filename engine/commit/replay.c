@@ -26,6 +26,16 @@
  * (beyond).  Such a batch is not applied, unless it belongs to an external transaction: the host
  * decides about that one by its commit.
  *
+ * Forgeable records (wide_replay_event) may be anybody's.  From the seal on they are ignored.
+ * Before it they have to be taken for records of this store, as the release that wrote them did;
+ * what cannot be decoded is ignored there too, so that nothing that somebody else has written keeps
+ * the store closed.  A batch is decoded as a whole before any of it is applied.  Any other record
+ * that makes no sense is damage.
+ *
+ * Invariant: which forgeable records count depends on the log alone, so every replay, on every
+ * server, decides the same.  set.sealed_lsn, which each edit writes to the manifest, says it for
+ * replays that begin behind the seal.
+ *
  * When memory runs out, memtables are flushed during the replay.  While a batch is parked, or a
  * file waits for its batch, slot->prepare_lsn keeps the log from where it begins, as for a prepared
  * transaction of a living process.
@@ -70,7 +80,8 @@ typedef struct parked
 	uint64_t start; /* where the first record begins */
 
 	/* a batch */
-	uint64_t xid; /* external transaction, 0 = none */
+	uint64_t xid;	/* external transaction, 0 = none */
+	bool forgeable; /* its first record is */
 	uint32_t nchunks;
 	uint64_t committed; /* LSN of the external commit, 0 = not known */
 	int64_t time;		/* of the external commit, 0 = not known */
@@ -85,6 +96,10 @@ struct replay
 	parked *first; /* in log order */
 	bool gap;	   /* the beginning of the log is lost */
 	buffer key;	   /* scratch for payload_apply */
+
+	/* ignored records */
+	uint64_t ignored, reported; /* their number; of these, the number that a report has counted */
+	uint64_t ignored_lsn;		/* start of the first one that no report has counted */
 };
 
 static wide_status
@@ -124,7 +139,11 @@ park(wide_db *db, bool file, uint64_t id, const wide_replay_event *ev, parked **
 
 	if (p == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory for recovery");
-	*p = (parked) {.file = file, .id = id, .start = ev->start, .xid = file ? 0 : ev->xid};
+	*p = (parked) {.file = file,
+				   .id = id,
+				   .start = ev->start,
+				   .xid = file ? 0 : ev->xid,
+				   .forgeable = ev->forgeable};
 	while (*link != NULL)
 		link = &(*link)->next;
 	*out = *link = p;
@@ -241,11 +260,14 @@ static wide_status
 apply_as_files(wide_db *db, const payload *p, uint64_t seq, int64_t commit_ts)
 {
 	uint64_t bytes = p->need + MEM_HEAD_ROOM;
-	void *memory = malloc(bytes);
+	void *memory;
 	file_meta *files = NULL;
 	int n = 0;
 	wide_status st;
 
+	/* so that as much memory is allocated as there are cells for */
+	TRY(payload_check(p, &db->replay->key));
+	memory = malloc(bytes);
 	if (memory == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory for recovery");
 	st = list_to_files(db, p, seq, commit_ts, memory, bytes, &files, &n);
@@ -382,7 +404,7 @@ restore(wide_db *db, const wide_replay_event *ev)
 			drop_file(db, r);
 		return WIDE_OK;
 	}
-	if (number == 0 || number == UINT64_MAX || off > total || bytes.len > total - off ||
+	if (number == 0 || number >= FILE_REPLAYED || off > total || bytes.len > total - off ||
 		bytes.len == 0)
 		return damaged(ev->lsn, "its range of a file is not valid");
 	if (file_set_has_file(db, number))
@@ -459,15 +481,22 @@ finish(wide_db *db, const wide_replay_event *ev)
 	return st;
 }
 
+/* Returns the kind of a record; 0 if it has none that is known. */
+static enum record_kind
+kind_of(const wide_replay_event *ev)
+{
+	const uint8_t *r = ev->payload.data;
+
+	return ev->payload.len >= RECORD_BATCH_HEAD && r[1] == RECORD_FORMAT ? r[0] : 0;
+}
+
 static wide_status
 record(wide_db *db, const wide_replay_event *ev)
 {
 	const uint8_t *r = ev->payload.data;
 	size_t len = ev->payload.len;
-	enum record_kind kind = 0;
+	enum record_kind kind = kind_of(ev);
 
-	if (len >= RECORD_BATCH_HEAD && r[1] == RECORD_FORMAT)
-		kind = r[0];
 	if (kind == RECORD_BATCH && ev->beyond)
 		return WIDE_OK;
 	if (kind == RECORD_BATCH)
@@ -481,6 +510,99 @@ record(wide_db *db, const wide_replay_event *ev)
 		return restore(db, ev);
 	return damaged(ev->lsn, "it is not a record of this store, or of another format");
 }
+
+/* -------------------------------------------------------- forgeable records */
+
+static void
+ignore(wide_db *db, uint64_t start)
+{
+	struct replay *r = db->replay;
+
+	if (r->ignored++ == r->reported)
+		r->ignored_lsn = start;
+}
+
+/* Reports the records that were ignored since the last report. */
+static void
+report_ignored(wide_db *db)
+{
+	struct replay *r = db->replay;
+	char text[200];
+
+	if (r->ignored == r->reported)
+		return;
+	snprintf(text, sizeof text,
+			 "ignored %llu log records that were not written by the store, the first at %X/%X",
+			 (unsigned long long) (r->ignored - r->reported), (unsigned) (r->ignored_lsn >> 32),
+			 (unsigned) r->ignored_lsn);
+	r->reported = r->ignored;
+	if (db->host.report != NULL)
+		db->host.report(db->host.ctx, 1, text);
+}
+
+/* The log is sealed at `start`, unless it was before. */
+static void
+seal(wide_db *db, uint64_t start)
+{
+	if (db->seg->set.sealed_lsn == 0)
+		db->seg->set.sealed_lsn = start;
+}
+
+bool
+wide_replay_sealed(const wide_db *db)
+{
+	return db->seg->set.sealed_lsn != 0;
+}
+
+/* Checks that a batch can be decoded as a whole. */
+static wide_status
+check_batch(wide_db *db, wide_bytes bytes)
+{
+	payload p;
+
+	TRY(payload_open(bytes, &p));
+	return payload_check(&p, &db->replay->key);
+}
+
+/* Checks the batch that the record has, or ends.  If that cannot be decoded it is forgotten. */
+static wide_status
+check_forgeable(wide_db *db, const wide_replay_event *ev)
+{
+	const uint8_t *r = ev->payload.data;
+	enum record_kind kind = kind_of(ev);
+	parked *p;
+	wide_status st;
+
+	if (kind == RECORD_BATCH)
+		return check_batch(db, (wide_bytes) {r + RECORD_BATCH_HEAD,
+											 ev->payload.len - RECORD_BATCH_HEAD});
+	if (kind != RECORD_FINISH || (p = find(db, false, get_u64le(r + 8))) == NULL)
+		return WIDE_OK;
+	st = check_batch(db, (wide_bytes) {p->data.data, p->data.len});
+	if (st == WIDE_CORRUPT)
+		unpark(db, p);
+	return st;
+}
+
+static wide_status
+forgeable_record(wide_db *db, const wide_replay_event *ev)
+{
+	uint64_t sealed = db->seg->set.sealed_lsn;
+	wide_status st = WIDE_CORRUPT;
+
+	if (sealed == 0 || ev->start < sealed)
+	{
+		st = check_forgeable(db, ev);
+		if (st == WIDE_OK)
+			st = record(db, ev);
+	}
+	if (st != WIDE_CORRUPT)
+		return st;
+	ignore(db, ev->start);
+	return WIDE_OK;
+}
+
+/* -------------------------------------------------------------------- events */
 
 /* The program that wrote what waits here has ended: drops it.  A batch that committed is kept: it
  * will still be finished, and link its files. */
@@ -508,8 +630,14 @@ replay_event(void *arg, const wide_replay_event *ev)
 
 	if (host_interrupted(db))
 		return status_fail(WIDE_INTERRUPTED, "interrupted");
+	if (ev->kind == WIDE_REPLAY_RECORD && ev->forgeable)
+		return forgeable_record(db, ev);
+	if (ev->kind == WIDE_REPLAY_RECORD || ev->kind == WIDE_REPLAY_SEALED)
+		seal(db, ev->start);
 	if (ev->kind == WIDE_REPLAY_RECORD)
 		return record(db, ev);
+	if (ev->kind == WIDE_REPLAY_SEALED)
+		return WIDE_OK;
 	if (ev->kind == WIDE_REPLAY_GAP && db->seg->set.older)
 		return status_fail(
 			WIDE_CORRUPT,
@@ -541,6 +669,9 @@ wide_replay_work(wide_db *db, bool flush)
 	TRY(segment_check(db));
 	if (db->replay == NULL)
 		return status_fail(WIDE_INVALID, "no log is being replayed");
+	/* once, so that a flood of them does not fill the host's log; replay_end reports the rest */
+	if (db->replay->reported == 0)
+		report_ignored(db);
 	/* there are no readers: versions that later ones have replaced may go */
 	atomic_store(&commit->applied_seq, commit->logged_seq);
 	atomic_store(&commit->visible_seq, commit->logged_seq);
@@ -588,6 +719,7 @@ wide_status
 replay_end(wide_db *db)
 {
 	commit_state *commit = &db->seg->commit;
+	wide_status st;
 
 	for (;;)
 	{
@@ -598,9 +730,18 @@ replay_end(wide_db *db)
 				oldest = p;
 		if (oldest == NULL)
 			break;
-		TRY(finish_now(db, oldest));
+		if (oldest->forgeable &&
+			(st = check_batch(db, (wide_bytes) {oldest->data.data, oldest->data.len})) != WIDE_OK)
+		{
+			if (st != WIDE_CORRUPT)
+				return st;
+			ignore(db, oldest->start);
+		}
+		else
+			TRY(finish_now(db, oldest));
 		unpark(db, oldest);
 	}
+	report_ignored(db);
 	atomic_store(&commit->applied_seq, commit->logged_seq);
 	atomic_store(&commit->visible_seq, commit->logged_seq);
 	return WIDE_OK;

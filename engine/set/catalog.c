@@ -516,6 +516,20 @@ catalog_apply(wide_db *db, wide_bytes encoded, uint64_t seq)
 		wide_poison(db, bad);
 }
 
+bool
+catalog_check(wide_bytes encoded)
+{
+	codec r = {.p = encoded.data, .end = encoded.data + encoded.len};
+
+	while (r.p != NULL && r.p < r.end)
+	{
+		catalog_op op = {0};
+
+		code_op(&r, &op);
+	}
+	return r.p != NULL || encoded.len == 0;
+}
+
 /* ------------------------------------------------------------------- dump */
 
 static void

@@ -54,6 +54,10 @@ extern uint8_t *catalog_put_op(uint8_t *p, const catalog_op *op);
  */
 extern void catalog_apply(wide_db *db, wide_bytes encoded, uint64_t seq);
 
+/* Returns true if encoded changes can be decoded.  Whether there is room for them is not checked.
+ */
+extern bool catalog_check(wide_bytes encoded);
+
 /* ---------------------------------------------------------- the manifest */
 
 /* Appends the whole catalog to out.  Returns: WIDE_OK, WIDE_NOMEM or WIDE_POISONED. */

@@ -247,6 +247,7 @@ apply_write(wide_db *db, const version_edit *edit, gathered *g)
 					   .nremove = (int) (g->remove.len / sizeof(uint64_t)),
 					   .flushed_seq = edit->flushed_seq,
 					   .restart_lsn = edit->restart_lsn,
+					   .sealed_lsn = set->sealed_lsn,
 					   .next_file = atomic_load(&set->next_file),
 					   .catalog = {g->catalog.data, g->catalog.len}};
 	wide_status st;

@@ -61,6 +61,7 @@ typedef struct loaded
 	buffer catalog;
 	uint64_t flushed_seq;
 	uint64_t restart_lsn;
+	uint64_t sealed_lsn;
 	uint64_t next_file;
 	int64_t last_ts;
 	uint64_t log_id;
@@ -115,6 +116,7 @@ load_edit(void *arg, const manifest_edit *e)
 		}
 	l->flushed_seq = e->flushed_seq != 0 ? e->flushed_seq : l->flushed_seq;
 	l->restart_lsn = e->restart_lsn != 0 ? e->restart_lsn : l->restart_lsn;
+	l->sealed_lsn = e->sealed_lsn != 0 ? e->sealed_lsn : l->sealed_lsn;
 	l->next_file = e->next_file != 0 ? e->next_file : l->next_file;
 	l->last_ts = e->last_ts != INT64_MIN ? e->last_ts : l->last_ts;
 	if (e->catalog.data != NULL)
@@ -291,8 +293,8 @@ file_set_load(wide_db *db)
 	new = st == WIDE_NOTFOUND;
 	if (new)
 	{
-		/* the log is needed from its present end */
-		l.flushed_seq = l.restart_lsn = db->log.end(db->log.ctx);
+		/* the log is needed from its present end, and has nothing in the older form */
+		l.flushed_seq = l.restart_lsn = l.sealed_lsn = db->log.end(db->log.ctx);
 		st = catalog_restore(db, (wide_bytes) {NULL, 0});
 	}
 	else if (st == WIDE_OK && (st = load_check(db, &l)) == WIDE_OK)
@@ -302,6 +304,7 @@ file_set_load(wide_db *db)
 	set->older = l.older;
 	set->flushed_seq = l.flushed_seq;
 	set->restart_lsn = l.restart_lsn;
+	set->sealed_lsn = l.sealed_lsn;
 	atomic_store(&set->next_file, l.next_file != 0 ? l.next_file : 1);
 	for (size_t i = 0; i < l.files.len / sizeof(file_meta); i++)
 	{

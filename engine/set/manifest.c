@@ -9,7 +9,7 @@
  *     manifest-NNNNNNNN  header, then records, each at a multiple of 8
  *
  *     header    0  u64  magic "WIDEMANI"
- *               8  u32  format, 1
+ *               8  u32  format, 2; 1 in manifests without SEALED
  *              12  u32  0
  *              16  u64  number of this manifest
  *              24  u64  xxh3-64 of bytes 0..23, seed MANIFEST_SEED
@@ -27,6 +27,7 @@
  *               7 LAST_TS                varint zigzag timestamp
  *               8 CATALOG                varint length, dump (see catalog.c)
  *               9 LOG                    varint id of the log, varint branch
+ *              10 SEALED                 varint lsn
  *     An ADD and a REMOVE of one number in one record: the file changes its
  *     meta (level).  Order within a record is as written: REMOVE before ADD.
  *
@@ -65,7 +66,8 @@
 
 #define MANIFEST_SEED	0x6d616e6966657374ull
 #define MANIFEST_MAGIC	0x494e414d45444957ull /* "WIDEMANI" */
-#define MANIFEST_FORMAT 1
+#define MANIFEST_FORMAT 2
+#define MANIFEST_OLDEST 1 /* the oldest format that is read */
 #define MANIFEST_HEADER 32
 #define RECORD_HEADER	16
 #define RECORD_MAGIC	0x54494445u /* "EDIT" */
@@ -82,7 +84,8 @@ enum manifest_tag
 	TAG_NEXT_FILE,
 	TAG_LAST_TS,
 	TAG_CATALOG,
-	TAG_LOG
+	TAG_LOG,
+	TAG_SEALED
 };
 
 static uint64_t
@@ -124,6 +127,8 @@ manifest_encode(const manifest_edit *e, buffer *out)
 		TRY(put_item(out, TAG_FLUSHED, e->flushed_seq));
 	if (e->restart_lsn != 0)
 		TRY(put_item(out, TAG_RESTART, e->restart_lsn));
+	if (e->sealed_lsn != 0)
+		TRY(put_item(out, TAG_SEALED, e->sealed_lsn));
 	if (e->next_file != 0)
 		TRY(put_item(out, TAG_NEXT_FILE, e->next_file));
 	TRY(put_item(out, TAG_LAST_TS, zigzag(e->last_ts)));
@@ -168,6 +173,9 @@ decode_number(decoded *d, uint64_t tag, const uint8_t *p, const uint8_t *end, wi
 			break;
 		case TAG_RESTART:
 			d->e.restart_lsn = v;
+			break;
+		case TAG_SEALED:
+			d->e.sealed_lsn = v;
 			break;
 		case TAG_NEXT_FILE:
 			d->e.next_file = v;
@@ -511,10 +519,10 @@ manifest_read(wide_db *db, uint64_t number, manifest_fn fn, void *arg)
 		st = status_fail(WIDE_CORRUPT, "%s has a damaged header", path);
 		goto done;
 	}
-	if (get_u32le(b.data + 8) != MANIFEST_FORMAT)
+	if (get_u32le(b.data + 8) < MANIFEST_OLDEST || get_u32le(b.data + 8) > MANIFEST_FORMAT)
 	{
-		st = status_fail(WIDE_INVALID, "%s has format %u, this version reads format %u only", path,
-						 get_u32le(b.data + 8), MANIFEST_FORMAT);
+		st = status_fail(WIDE_INVALID, "%s has format %u, this version reads formats %u to %u",
+						 path, get_u32le(b.data + 8), MANIFEST_OLDEST, MANIFEST_FORMAT);
 		goto done;
 	}
 	st = read_records(db, &b, number, path, fn, arg);

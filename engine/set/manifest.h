@@ -18,8 +18,9 @@ typedef struct manifest_edit
 	int nadd;
 	const uint64_t *remove; /* file numbers */
 	int nremove;
-	uint64_t flushed_seq; /* 0: unchanged; also the next two */
+	uint64_t flushed_seq; /* 0: unchanged; also the next three */
 	uint64_t restart_lsn;
+	uint64_t sealed_lsn;
 	uint64_t next_file;
 	int64_t last_ts; /* INT64_MIN: unchanged */
 	uint64_t log_id; /* 0: not known, see wide_log.identity */

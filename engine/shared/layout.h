@@ -270,6 +270,7 @@ typedef struct set_state
 	/* the log */
 	uint64_t flushed_seq; /* all batches <= this are in files that the manifest lists */
 	uint64_t restart_lsn; /* recovery reads the log from here */
+	uint64_t sealed_lsn;  /* forgeable records count if they begin before this; 0: not sealed yet */
 
 	/* the manifest */
 	uint64_t manifest_number;

@@ -32,6 +32,8 @@ typedef struct store
 	uint64_t oldest_external;
 	uint64_t ended, latest;			/* of external transactions */
 	void (*opening)(wide_log *log); /* if not NULL: changes the log before recovery */
+	int reports;					/* lines that the host was to log */
+	char report[300];				/* the last one */
 } store;
 
 /* Returns true if the snapshot sees a batch with that sequence number. */
@@ -74,6 +76,15 @@ store_ended(void *ctx, uint64_t *latest)
 	return ((store *) ctx)->ended;
 }
 
+static void
+store_report(void *ctx, int level, const char *line)
+{
+	store *s = ctx;
+
+	s->reports++;
+	snprintf(s->report, sizeof s->report, "%s", line);
+}
+
 static inline void
 store_init(store *s)
 {
@@ -96,7 +107,8 @@ store_open(store *s)
 					  .interrupted = store_interrupted,
 					  .now = store_now,
 					  .oldest_external = store_oldest_external,
-					  .ended = store_ended};
+					  .ended = store_ended,
+					  .report = store_report};
 	size_t size = wide_segment_size(&s->config);
 	wide_status st;
 
