@@ -1,12 +1,11 @@
 /*
  * wal.c
- *		The engine's log as messages in PostgreSQL's WAL.
+ *		The engine's log as records in PostgreSQL's WAL.
  *
- * A record of the engine is a logical message (LogLogicalMessage) with the prefix
- * "widetable".  PostgreSQL's redo ignores it, so recovery and standbys do not need
- * this library, and it travels wherever WAL travels.  The records of an external
- * transaction (one with an xid) are transactional messages: the transaction's commit
- * record, later in the same log, decides about them.
+ * log_record.c has the form of the records.  PostgreSQL's redo ignores them, so
+ * recovery and standbys do not need this library.  About the records of an external
+ * transaction (one with an xid) the transaction's commit record decides, later in the
+ * same log.
  *
  * A physical replication slot keeps the WAL that is not in files yet
  * (replication_slot.c); the engine advances it through wal_release().
@@ -16,9 +15,9 @@
  * long; it flushes and compacts meanwhile.
  *
  * PostgreSQL stops recovery to a point in time, and delays a standby, at commit
- * records.  A record that is not transactional therefore has its time at its end, in
- * 8 bytes.  Replay leaves out the commits after the target (recovery_target.c), and
- * waits before a record that recovery_min_apply_delay holds back.
+ * records.  A record that belongs to no external transaction therefore has its time.
+ * Replay leaves out the commits after the target (recovery_target.c), and waits before
+ * a record that recovery_min_apply_delay holds back.
  *
  * No function here longjmps into the engine: what may raise an error runs in PG_TRY,
  * or in a critical section, where an error is a PANIC.
@@ -35,27 +34,24 @@
 #include "access/xact.h"
 #include "access/xlog.h"
 #include "access/xlog_internal.h"
+#include "access/xloginsert.h"
 #include "access/xlogreader.h"
 #include "access/xlogrecovery.h"
 #include "access/xlogutils.h"
 #include "catalog/pg_control.h"
 #include "miscadmin.h"
 #include "postmaster/interrupt.h"
-#include "replication/message.h"
 #include "utils/guc.h"
-#include "utils/memutils.h"
 #include "utils/timestamp.h"
 
 #include "fdw/store/clock.h"
 #include "fdw/store/compat.h"
 #include "fdw/store/error.h"
 #include "fdw/store/host.h"
+#include "fdw/store/log_record.h"
 #include "fdw/store/recovery_target.h"
 #include "fdw/store/replication_slot.h"
 #include "fdw/store/settings.h"
-
-/* Buffer for a record of WIDE_LOG_RECORD_MAX bytes and its time. */
-static char *message = NULL;
 
 /* Message of the last error that was caught. */
 static char failure[512];
@@ -79,39 +75,21 @@ swallow_error(MemoryContext caller)
 
 /* ----------------------------------------------------------------- writing */
 
-/*
- * Copies the parts of a record into message, one after the other.
- * Returns: their length in bytes; above WIDE_LOG_RECORD_MAX if they do not fit.
- */
-static size_t
-gather(const wide_bytes *parts, int nparts)
-{
-	size_t len = 0;
-
-	for (int i = 0; i < nparts; i++)
-	{
-		if (parts[i].len > WIDE_LOG_RECORD_MAX - len)
-			return WIDE_LOG_RECORD_MAX + 1;
-		memcpy(message + len, parts[i].data, parts[i].len);
-		len += parts[i].len;
-	}
-	return len;
-}
-
 /* Appends a record that counts only if this transaction commits.  Returns: its end, or 0. */
 static XLogRecPtr
-append_transactional(size_t len)
+append_external(const wide_bytes *parts, int nparts)
 {
 	MemoryContext caller = CurrentMemoryContext;
 	volatile XLogRecPtr lsn = InvalidXLogRecPtr;
 
 	PG_TRY();
 	{
-		lsn = wt_log_message(WT_LOG_PREFIX, message, len, true);
+		lsn = wt_log_record_append(true, parts, nparts);
 	}
 	PG_CATCH();
 	{
 		swallow_error(caller);
+		XLogResetInsertion();
 	}
 	PG_END_TRY();
 	return lsn;
@@ -120,22 +98,20 @@ append_transactional(size_t len)
 static wide_status
 wal_append(void *ctx, bool external, const wide_bytes *parts, int nparts, uint64_t *lsn)
 {
-	size_t len = gather(parts, nparts);
-	TimestampTz now;
+	size_t len = 0;
 
+	for (int i = 0; i < nparts; i++)
+		len += parts[i].len;
 	if (len > WIDE_LOG_RECORD_MAX)
 		return WIDE_LIMIT;
 	if (external)
 	{
-		*lsn = append_transactional(len);
+		*lsn = append_external(parts, nparts);
 		return XLogRecPtrIsInvalid(*lsn) ? WIDE_IO : WIDE_OK;
 	}
-	now = GetCurrentTimestamp();
-	memcpy(message + len, &now, sizeof(now));
-	len += sizeof(now);
 	/* in the commit, where it is too late for an error */
 	START_CRIT_SECTION();
-	*lsn = wt_log_message(WT_LOG_PREFIX, message, len, false);
+	*lsn = wt_log_record_append(false, parts, nparts);
 	END_CRIT_SECTION();
 	return WIDE_OK;
 }
@@ -195,29 +171,34 @@ wal_end(void *ctx)
 
 /* ----------------------------------------------------------------- replay */
 
-/* Returns: true if the record is a message of widetable; *payload then points into it. */
+/* Makes an event of a record of the engine.  Returns: false for other records. */
 static bool
-get_message(XLogReaderState *reader, wide_bytes *payload)
+engine_event(XLogReaderState *reader, wide_replay_event *ev, TimestampTz *time)
 {
-	xl_logical_message *m;
+	WtLogRecord r;
 
-	if ((XLogRecGetInfo(reader) & ~XLR_INFO_MASK) != XLOG_LOGICAL_MESSAGE)
-		return false;
-	m = (xl_logical_message *) XLogRecGetData(reader);
-	if (XLogRecGetDataLen(reader) < SizeOfLogicalMessage ||
-		m->prefix_size != sizeof(WT_LOG_PREFIX) ||
-		XLogRecGetDataLen(reader) < SizeOfLogicalMessage + m->prefix_size + m->message_size ||
-		memcmp(m->message, WT_LOG_PREFIX, sizeof(WT_LOG_PREFIX)) != 0)
-		return false;
-	payload->data = (const uint8 *) m->message + m->prefix_size;
-	payload->len = m->message_size;
-	return true;
+	switch (wt_log_record_read(reader, &r))
+	{
+		case WT_LOG_RECORD_PAYLOAD:
+			ev->kind = WIDE_REPLAY_RECORD;
+			ev->payload = r.payload;
+			ev->forgeable = r.forgeable;
+			*time = r.time;
+			if (r.external)
+				ev->xid = wt_host_full_xid(XLogRecGetXid(reader));
+			return true;
+		case WT_LOG_RECORD_SEAL:
+			ev->kind = WIDE_REPLAY_SEALED;
+			return true;
+		default:
+			return false;
+	}
 }
 
 /*
- * Makes an event of a record that is a message of widetable, the end of a transaction with an xid,
- * or a restart of the server.  *time: when it was written; set for messages that are not
- * transactional.
+ * Makes an event of a record that is one of the engine, the end of a transaction with an xid, or a
+ * restart of the server.  *time: when it was written; set for records of the engine that belong to
+ * no external transaction, if it is known.
  * Returns: false for other records.
  */
 static bool
@@ -227,19 +208,10 @@ record_event(XLogReaderState *reader, wide_replay_event *ev, TimestampTz *time)
 	uint8 info = XLogRecGetInfo(reader);
 	uint8 op = info & ~XLR_INFO_MASK;
 
+	if (engine_event(reader, ev, time))
+		return true;
 	switch (XLogRecGetRmid(reader))
 	{
-		case RM_LOGICALMSG_ID:
-			if (!get_message(reader, &ev->payload))
-				return false;
-			ev->kind = WIDE_REPLAY_RECORD;
-			has_xid = ((xl_logical_message *) XLogRecGetData(reader))->transactional;
-			if (!has_xid)
-			{
-				ev->payload.len -= sizeof(*time);
-				memcpy(time, ev->payload.data + ev->payload.len, sizeof(*time));
-			}
-			break;
 		case RM_XLOG_ID:
 			ev->kind = WIDE_REPLAY_RESTART;
 			return op == XLOG_CHECKPOINT_SHUTDOWN || op == XLOG_END_OF_RECOVERY;
@@ -397,8 +369,12 @@ read_wal(wide_db *db, XLogRecPtr from, wide_replay_fn fn, void *arg)
 	{
 		/* before readable_end(): what the end of recovery adds needs one more pass */
 		bool follow = RecoveryInProgress();
-		XLogRecPtr end = readable_end();
+		XLogRecPtr end;
 
+		/* the last pass: it reads the seal, so that the next replay does as this one */
+		if (!follow && !wide_replay_sealed(db))
+			(void) wt_log_record_seal();
+		end = readable_end();
 		wt_recovery_target_get(from, &target);
 		private->end_of_wal = false;
 		if (!begun && from < end)
@@ -581,8 +557,6 @@ wal_release(void *ctx, uint64_t lsn)
 wide_log
 wt_wal_log(wide_db **db)
 {
-	if (message == NULL)
-		message = MemoryContextAlloc(TopMemoryContext, WIDE_LOG_RECORD_MAX + sizeof(TimestampTz));
 	return (wide_log) {.ctx = db,
 					   .append = wal_append,
 					   .sync = wal_sync,

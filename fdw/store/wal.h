@@ -1,13 +1,11 @@
 /*
  * wal.h
- *		The engine's log as messages in PostgreSQL's WAL.
+ *		The engine's log as records in PostgreSQL's WAL.
  */
 #ifndef WT_WAL_H
 #define WT_WAL_H
 
 #include "engine/wide.h"
-
-#define WT_LOG_PREFIX "widetable" /* prefix of the logical messages */
 
 /*
  * Returns: the engine's log.  *db is the store that replays it, looked at only then.
