@@ -335,6 +335,65 @@ read_up_to(wide_db *db, XLogReaderState *reader, XLogRecPtr end, wide_replay_fn 
 	return WIDE_OK;
 }
 
+/*
+ * Returns: the position up to which the timeline is part of the history; invalid: without end.
+ * That is not always what its entry in the history says: after a recovery to a point before an
+ * earlier recovery ended, a later timeline begins before that.
+ */
+static XLogRecPtr
+timeline_end(TimeLineID tli, List *history)
+{
+	XLogRecPtr end = tliSwitchPoint(tli, history, NULL);
+	ListCell *lc;
+
+	foreach(lc, history)
+	{
+		const TimeLineHistoryEntry *e = lfirst(lc);
+
+		if (e->tli > tli && e->begin < end)
+			end = e->begin;
+	}
+	return end;
+}
+
+/* Returns: the timeline that this server writes, or replays. */
+static TimeLineID
+current_timeline(void)
+{
+	TimeLineID tli;
+
+	if (!RecoveryInProgress())
+		return GetWALInsertionTimeLine();
+	(void) GetXLogReplayRecPtr(&tli);
+	return tli;
+}
+
+/*
+ * Reads a page of WAL.  PostgreSQL's function reads on in the timeline of the page before, up to
+ * the position currTLIValidUntil.  It takes that from the entry in the history; see timeline_end().
+ */
+static int
+read_page(XLogReaderState *reader, XLogRecPtr page, int len, XLogRecPtr record, char *buffer)
+{
+	/* found by the last call that looked at the history */
+	static TimeLineID tli, now;
+	static XLogRecPtr until;
+	int n = read_local_xlog_page_no_wait(reader, page, len, record, buffer);
+
+	if (!XLogRecPtrIsInvalid(reader->currTLIValidUntil) &&
+		(reader->currTLIValidUntil != until || reader->currTLI != tli || current_timeline() != now))
+	{
+		List *history;
+
+		tli = reader->currTLI;
+		now = current_timeline();
+		history = readTimeLineHistory(now);
+		reader->currTLIValidUntil = until = timeline_end(tli, history);
+		list_free_deep(history);
+	}
+	return n;
+}
+
 /* Positions the reader at the first record at or after from.  *begun: there is one. */
 static wide_status
 find_first(XLogReaderState *reader, XLogRecPtr from, bool *begun)
@@ -359,7 +418,7 @@ read_wal(wide_db *db, XLogRecPtr from, wide_replay_fn fn, void *arg)
 	wide_status st = WIDE_OK;
 
 	reader = XLogReaderAllocate(wal_segment_size, NULL,
-								XL_ROUTINE(.page_read = &read_local_xlog_page_no_wait,
+								XL_ROUTINE(.page_read = &read_page,
 										   .segment_open = &wal_segment_open,
 										   .segment_close = &wal_segment_close),
 								private);
@@ -474,14 +533,8 @@ wal_replay(void *ctx, uint64_t from, wide_replay_fn fn, void *arg)
 static void
 wal_identity(void *ctx, uint64_t *id, uint32_t *branch)
 {
-	TimeLineID tli;
-
 	*id = GetSystemIdentifier();
-	if (RecoveryInProgress())
-		(void) GetXLogReplayRecPtr(&tli);
-	else
-		tli = GetWALInsertionTimeLine();
-	*branch = tli;
+	*branch = current_timeline();
 }
 
 /*
@@ -502,12 +555,11 @@ in_history(TimeLineID tli, XLogRecPtr lsn)
 				 LSN_FORMAT_ARGS(end));
 		return false;
 	}
-	if (!RecoveryInProgress())
-		now = GetWALInsertionTimeLine();
+	now = current_timeline();
 	if (tli == 0 || tli == now)
 		return true;
 	history = readTimeLineHistory(now);
-	if (tliInHistory(tli, history) && record_end(lsn) <= tliSwitchPoint(tli, history, NULL))
+	if (tliInHistory(tli, history) && record_end(lsn) <= timeline_end(tli, history))
 		return true;
 	snprintf(failure, sizeof(failure),
 			 "The store has changes up to %X/%X of timeline %u, which are not in the history of "
