@@ -240,8 +240,11 @@ settle_empty(wide_db *db, version_edit *edit)
 	return WIDE_OK;
 }
 
-/* Writes an edit for what waits to be listed; WIDE_END: there is nothing.  always: also if only the
- * start of the log would move. */
+/*
+ * Writes an edit for what waits to be listed; WIDE_END: there is nothing.  always: also if only the
+ * start of the log would move, and during replay if only flushed_seq would: up to there a later
+ * replay inserts nothing, whatever this one has left out.
+ */
 static wide_status
 write_edit(wide_db *db, bool always)
 {
@@ -251,7 +254,8 @@ write_edit(wide_db *db, bool always)
 	if (!dirty && !always)
 		return WIDE_END;
 	TRY(settle_empty(db, &edit));
-	if (!dirty && edit.restart_lsn <= db->seg->set.restart_lsn)
+	if (!dirty && edit.restart_lsn <= db->seg->set.restart_lsn &&
+		(db->replay == NULL || edit.flushed_seq <= db->seg->set.flushed_seq))
 		return WIDE_END;
 	TRY(edit_apply(db, &edit));
 	db->log.release(db->log.ctx, db->seg->set.restart_lsn);

@@ -1084,6 +1084,65 @@ test_beyond(void **state)
 	store_drop(&s);
 }
 
+/* As the host does: recovery ends, and the store is flushed once. */
+static wide_status
+replay_to_target_and_flush(void *ctx, uint64_t from, wide_replay_fn fn, void *arg)
+{
+	wide_replay_event end = {.kind = WIDE_REPLAY_RESTART};
+	wide_status st = replay_to_target(ctx, from, fn, arg);
+
+	if (st == WIDE_OK)
+		st = fn(arg, &end);
+	return st == WIDE_OK ? wide_replay_work(arg, true) : st;
+}
+
+static void
+with_target_and_flush(wide_log *log)
+{
+	with_target(log);
+	log->replay = replay_to_target_and_flush;
+}
+
+/*
+ * A batch is beyond the target, and behind an external one that is decided but not finished, which
+ * keeps restart_lsn where it is.  After the flush it stays out.
+ */
+static void
+test_beyond_behind_unfinished(void **state)
+{
+	store s;
+	wide_family_options opt;
+	wide_table_id t;
+	wide_family_id f;
+	wide_batch *unfinished;
+	char *got;
+	static const char *const rows[] = {"unfinished", NULL};
+
+	store_init(&s);
+	assert_ok(store_open(&s));
+	wide_family_defaults(&opt);
+	store_table(&s, &opt, 1, &t, &f);
+	store_put(&s, f, "before", "q", 1, "v");
+	decided(&s, f, 100, rows, &unfinished);
+	target.upto = s.db->log.end(s.db->log.ctx);
+	store_put(&s, f, "one", "q", 1, "v");
+	/* as the host ends its recovery with a record */
+	assert_ok(file_log_decide(&s.log, 999, false));
+	wide_batch_free(unfinished);
+	for (int again = 0; again < 3; again++)
+	{
+		store_close(&s);
+		s.opening = again == 0 ? with_target_and_flush : NULL;
+		assert_ok(store_open(&s));
+		got = store_text(&s, NULL, &f, 1);
+		assert_non_null(strstr(got, "before/"));
+		assert_non_null(strstr(got, "unfinished/"));
+		assert_null(strstr(got, "one/"));
+		free(got);
+	}
+	store_drop(&s);
+}
+
 int
 main(void)
 {
@@ -1105,6 +1164,7 @@ main(void)
 		cmocka_unit_test(test_unlogged_files),
 		cmocka_unit_test(test_refuses_damage),
 		cmocka_unit_test(test_beyond),
+		cmocka_unit_test(test_beyond_behind_unfinished),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
