@@ -24,7 +24,9 @@
  *
  * The host may recover to a point in time.  It then marks the records of commits after that point
  * (beyond).  Such a batch is not applied, unless it belongs to an external transaction: the host
- * decides about that one by its commit.
+ * decides about that one by its commit.  What waits for the batch is kept to the end of the replay,
+ * so that restart_lsn does not pass its first record: a replay that does not know the target finds
+ * the batch whole.
  *
  * Forgeable records (wide_replay_event) may be anybody's.  From the seal on they are ignored.
  * Before it they have to be taken for records of this store, as the release that wrote them did;
@@ -95,6 +97,7 @@ struct replay
 {
 	parked *first; /* in log order */
 	bool gap;	   /* the beginning of the log is lost */
+	bool left_out; /* a batch was beyond the host's target */
 	buffer key;	   /* scratch for payload_apply */
 
 	/* ignored records */
@@ -472,7 +475,8 @@ finish(wide_db *db, const wide_replay_event *ev)
 		return damaged(ev->lsn, "it finishes a batch that is not complete in the log");
 	if (ev->beyond && p->xid == 0)
 	{
-		unpark(db, p);
+		db->replay->left_out = true;
+		buffer_free(&p->data);
 		return WIDE_OK;
 	}
 	st = apply(db, (wide_bytes) {p->data.data, p->data.len}, p->start, ev->lsn,
@@ -498,7 +502,10 @@ record(wide_db *db, const wide_replay_event *ev)
 	enum record_kind kind = kind_of(ev);
 
 	if (kind == RECORD_BATCH && ev->beyond)
+	{
+		db->replay->left_out = true;
 		return WIDE_OK;
+	}
 	if (kind == RECORD_BATCH)
 		return apply(db, (wide_bytes) {r + RECORD_BATCH_HEAD, len - RECORD_BATCH_HEAD}, ev->start,
 					 ev->lsn, (int64_t) get_u64le(r + 8));
@@ -605,12 +612,14 @@ forgeable_record(wide_db *db, const wide_replay_event *ev)
 /* -------------------------------------------------------------------- events */
 
 /* The program that wrote what waits here has ended: drops it.  A batch that committed is kept: it
- * will still be finished, and link its files. */
+ * will still be finished, and link its files.  After a batch was left out all is kept. */
 static void
 restarted(wide_db *db)
 {
 	bool committed = false;
 
+	if (db->replay->left_out)
+		return;
 	for (parked *p = db->replay->first; p != NULL; p = p->next)
 		committed |= p->committed != 0;
 	for (parked *p = db->replay->first, *next; p != NULL; p = next)
