@@ -26,6 +26,13 @@ typedef struct WtRecoveryTarget
 extern void wt_recovery_target_note(void);
 
 /*
+ * Keeps the target for replays of the store that begin after the end of recovery, also
+ * after a restart of the server.  Raises no error.
+ * Requires: the startup process, after it has replayed the last record.
+ */
+extern void wt_recovery_target_keep(void);
+
+/*
  * Fills *target for a replay of the store from position from on.  During recovery that
  * is the server's target; afterwards, the target of the recovery that began the present
  * timeline, for the records before that.

@@ -352,8 +352,8 @@ no_name(uint8 info)
 
 /*
  * A resource manager without records: its rm_startup is the only function of a library
- * that PostgreSQL calls when recovery begins.  Any free number will do, because no
- * record has it.
+ * that PostgreSQL calls when recovery begins, its rm_cleanup when the last record has
+ * been replayed.  Any free number will do, because no record has it.
  */
 void
 wt_replication_slot_register_startup(void)
@@ -362,7 +362,8 @@ wt_replication_slot_register_startup(void)
 							.rm_redo = no_record,
 							.rm_desc = no_description,
 							.rm_identify = no_name,
-							.rm_startup = recovery_begins};
+							.rm_startup = recovery_begins,
+							.rm_cleanup = wt_recovery_target_keep};
 
 	for (int id = RM_MAX_CUSTOM_ID; id > RM_EXPERIMENTAL_ID; id--)
 		if (RmgrTable[id].rm_name == NULL)

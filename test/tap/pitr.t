@@ -77,6 +77,17 @@ promoted
 is "$(there "$r" "$state")" "500|100|20000|2100" "target_time behind a large transaction: it is there"
 gone
 
+# ---- the server goes down before the store is opened
+for how in fast immediate; do
+	restore "unopened.$how" "recovery_target_time = '$t_gap'" "recovery_target_action = promote" "widetable.workers = 0"
+	promoted
+	stop_second "$r" $how
+	sed -i '/^recovery_target/d' "$r/postgresql.conf"
+	second "$r"
+	is "$(there "$r" "$state")" "500|0|0|1200" "target_time, then $how shutdown before anybody has used a wide table: it counts all the same"
+	gone
+done
+
 # ---- the last wide commits of a server that went down
 restore exact "recovery_target_time = '$t_exact'" "recovery_target_action = promote"
 promoted
