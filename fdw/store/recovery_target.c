@@ -3,7 +3,8 @@
  *		The target of recovery to a point in time.
  *
  * The startup process knows the target exactly and keeps it in the anchor, if the
- * library is preloaded.  Otherwise the setting says it, as long as recovery lasts; a
+ * library is preloaded.  Otherwise the setting says it, as long as recovery lasts: to a
+ * replay that began by then also afterwards, so that it leaves out the rest too.  A
  * replay that begins later leaves nothing out.  It then includes commits to wide tables
  * alone up to the commit record at which recovery stopped, the first one beyond the
  * target.
@@ -152,6 +153,7 @@ wt_recovery_target_get(XLogRecPtr from, WtRecoveryTarget *target)
 	WtAnchor *a = wt_anchor();
 	List *history;
 	bool known = a->target_known;
+	WtRecoveryTarget before = *target;
 
 	*target = (WtRecoveryTarget) {.by_time = known && a->target_by_time,
 								  .time = a->target_time,
@@ -169,6 +171,11 @@ wt_recovery_target_get(XLogRecPtr from, WtRecoveryTarget *target)
 	/* the newest entry of the history is about the present timeline */
 	history = readTimeLineHistory(GetWALInsertionTimeLine());
 	target->until = ((TimeLineHistoryEntry *) linitial(history))->begin;
+	if (!known && before.by_time)
+	{
+		target->by_time = true;
+		target->time = before.time;
+	}
 	if (!target->by_time)
 		read_kept(history, target);
 	target->by_time = target->by_time && from < target->until;

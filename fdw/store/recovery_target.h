@@ -36,6 +36,7 @@ extern void wt_recovery_target_keep(void);
  * Fills *target for a replay of the store from position from on.  During recovery that
  * is the server's target; afterwards, the target of the recovery that began the present
  * timeline, for the records before that.
+ * Requires: *target is zero, or what this replay got before.
  */
 extern void wt_recovery_target_get(XLogRecPtr from, WtRecoveryTarget *target);
 

@@ -490,6 +490,7 @@ wal_replay(void *ctx, uint64_t from, wide_replay_fn fn, void *arg)
 
 	failure[0] = '\0';
 	skipped = left_out = false;
+	target = (WtRecoveryTarget) {0};
 	flushed_for = InvalidXLogRecPtr;
 	PG_TRY();
 	{

@@ -35,6 +35,17 @@ q "INSERT INTO big SELECT g, repeat('b', 200) FROM generate_series(1, 20000) g" 
 sleep 0.3; t_gap2=$(now); sleep 0.3
 alone 3001 3100
 t_exact=$(q 'SELECT at FROM lone WHERE n = 3050')
+# commits that no commit record follows until the worker goes on, in two segments of the log
+worker=$(q "SELECT pid FROM pg_stat_activity WHERE backend_type = 'widetable worker'")
+kill -STOP "$worker"
+sleep 2.1
+q 'INSERT INTO w VALUES (4000)'
+t_lag=$(now)
+alone 4001 4050
+q 'SELECT pg_switch_wal()' >/dev/null
+alone 4051 4100
+segment=$(q 'SELECT pg_walfile_name(pg_current_wal_lsn())')
+kill -CONT "$worker"
 q 'SELECT widetable.flush()' >/dev/null
 # no ordinary commit follows; the server goes down at once
 stop fast; start
@@ -110,6 +121,20 @@ gone
 restore plain "recovery_target_time = '$t_gap'" "recovery_target_action = promote" "shared_preload_libraries = ''"
 promoted
 like "$(there "$r" "$state")" '^500\||WAL that wide tables need is missing' "target_time without preloading: nothing from before it is left out"
+gone
+# the worker has not caught up when recovery ends: it goes on leaving out
+touch "$T/hold"
+restore lag "recovery_target_time = '$t_lag'" "recovery_target_action = promote" "shared_preload_libraries = ''" "recovery_prefetch = off" \
+	"restore_command = 'while [ %f = $segment ] && [ -e $T/hold ]; do sleep 0.1; done; cp $T/archive/%f %p'"
+there "$r" "LOAD 'widetable'" 'SELECT count(*) FROM lone' >/dev/null
+there_worker="SELECT pid FROM pg_stat_activity WHERE backend_type = 'widetable worker'"
+for _ in $(seq 50); do worker=$(there "$r" "$there_worker"); [ -n "$worker" ] && break; sleep 0.1; done
+sleep 1.5
+kill -STOP "$worker"
+rm "$T/hold"
+promoted
+kill -CONT "$worker"
+is "$(there "$r" "SELECT count(*) FROM lone WHERE n > 4000")" "0" "target_time without preloading, and the worker lags: nothing beyond it is there"
 gone
 restore nohot "recovery_target_time = '$t_gap'" "recovery_target_action = promote" "hot_standby = off"
 promoted
