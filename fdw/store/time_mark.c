@@ -4,7 +4,8 @@
  *
  * Invariant: every commit to wide tables alone is followed in WAL by a commit record
  * with a later time, as soon as the worker gets to it, and at the latest when the
- * server shuts down.
+ * server shuts down in order; after a crash, by the worker of the next start.  If
+ * neither the worker nor the keeper runs, the next commit MARK_MS later does it.
  *
  * Locking: none; the anchor's members are atomic.
  */
