@@ -154,9 +154,9 @@ restore name "recovery_target_name = 'name'" "recovery_target_action = promote"
 promoted
 is "$(there "$r" "SELECT max(n) FROM lone")" "1100" "target_name"
 gone
-restore lsn "recovery_target_lsn = '$lsn'" "recovery_target_action = promote"
+restore lsn "recovery_target_lsn = '$lsn'" "recovery_target_inclusive = off" "recovery_target_action = promote"
 promoted
-is "$(there "$r" "SELECT max(n) FROM lone")" "1100" "target_lsn"
+is "$(there "$r" "SELECT max(n) FROM lone")" "1100" "target_lsn, exclusive"
 gone
 
 # ---- a delayed standby holds wide rows back too, and so can be used to undo a mistake
