@@ -266,7 +266,7 @@ wt_cell_argument_check_domain(const WtColumn *column, Datum v)
 void
 wt_cell_argument_check_bytes(const WtColumn *column, Datum v)
 {
-	if (wt_type_shape_is_nested(column->typid))
+	if (column->nested)
 		wt_type_io_check(column, v);
 	wt_cell_argument_check_domain(column, v);
 }
@@ -277,6 +277,7 @@ wt_cell_argument_plain_column(Oid type)
 	return (WtColumn) {.role = WT_CELL,
 					   .name = "value",
 					   .typid = type,
+					   .nested = wt_type_shape_is_nested(type),
 					   .typmod = -1,
 					   .family = -1,
 					   .collation = get_typcollation(type),

@@ -20,8 +20,6 @@
 #include "fdw/table/nested_decode.h"
 #include "fdw/table/nested_encode.h"
 #include "fdw/table/rowkey.h"
-#include "fdw/table/type_kind.h"
-#include "fdw/table/type_shape.h"
 #include "fdw/table/types.h"
 
 void
@@ -33,19 +31,10 @@ wt_cell_value_encode(const WtColumn *c, Datum value, StringInfo out)
 		wt_encode(c, value, out);
 }
 
-/* Returns true if the column's values are arrays, composites or ranges, in whichever encoding. */
-static bool
-is_nested(const WtColumn *c)
-{
-	return c->enc == WT_ENC_NESTED || ((c->enc == WT_ENC_TEXT || c->enc == WT_ENC_BYTES) &&
-									   !wt_is_bytes(c->typid) && wt_type_shape_is_nested(c->typid));
-}
-
 const char *
 wt_cell_value_decode_soft(const WtColumn *c, const uint8 *data, size_t len, Datum *value)
 {
-	return is_nested(c) ? wt_nested_decode(c, data, len, value)
-						: wt_decode_soft(c, data, len, value);
+	return c->nested ? wt_nested_decode(c, data, len, value) : wt_decode_soft(c, data, len, value);
 }
 
 /* The row of the cell, for messages */

@@ -29,6 +29,7 @@
 #include "fdw/table/table_name.h"
 #include "fdw/table/table_option.h"
 #include "fdw/table/type_kind.h"
+#include "fdw/table/type_shape.h"
 #include "fdw/table/types.h"
 
 #define DEFAULT_FAMILY		 "d"
@@ -65,6 +66,7 @@ read_columns(WtTable *t, const WtDefinition *source, ColumnSpec *specs)
 			continue;
 		c->typmod = a->atttypmod;
 		c->typid = getBaseTypeAndTypmod(a->atttypid, &c->typmod);
+		c->nested = wt_type_shape_is_nested(c->typid);
 		c->domain = c->typid != a->atttypid ? a->atttypid : InvalidOid;
 		c->collation = a->attcollation;
 		c->not_null = a->attnotnull;

@@ -53,8 +53,9 @@ typedef struct WtColumn
 	/* the SQL column */
 	AttrNumber attno;
 	char *name;
-	Oid typid;	/* base type of domains */
-	Oid domain; /* InvalidOid: the type is not a domain */
+	Oid typid;	 /* base type of domains */
+	bool nested; /* its values consist of other values (type_shape.h) */
+	Oid domain;	 /* InvalidOid: the type is not a domain */
 	int32 typmod;
 	Oid collation;
 	bool not_null;
