@@ -20,6 +20,7 @@
 #include "utils/fmgroids.h"
 #include "utils/jsonb.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/numeric.h"
 #include "utils/palloc.h"
 #include "utils/tuplestore.h"
@@ -76,15 +77,23 @@ push_by_to_jsonb(JsonbParseState **ps, JsonbIteratorToken tok, Oid type, Datum v
 	Jsonb *jb;
 	JsonbValue v;
 	Node *arg;
+	MemoryContext scratch, before;
 
 	/* to_jsonb finds the type of its argument in the calling expression */
 	get_typlenbyval(type, &len, &byval);
+	/* the conversion takes more than a kilobyte, and there may be millions of elements */
+	scratch = AllocSetContextCreate(CurrentMemoryContext, "widetable to_jsonb",
+									ALLOCSET_SMALL_SIZES);
+	before = MemoryContextSwitchTo(scratch);
 	arg = (Node *) makeConst(type, -1, InvalidOid, len, value, false, byval);
 	fmgr_info(F_TO_JSONB, &fn);
 	fmgr_info_set_expr((Node *) makeFuncExpr(F_TO_JSONB, JSONBOID, list_make1(arg), InvalidOid,
 											 InvalidOid, COERCE_EXPLICIT_CALL),
 					   &fn);
 	jb = DatumGetJsonbP(FunctionCall1(&fn, value));
+	MemoryContextSwitchTo(before);
+	jb = memcpy(palloc(VARSIZE(jb)), jb, VARSIZE(jb));
+	MemoryContextDelete(scratch);
 	if (!JsonbExtractScalar(&jb->root, &v))
 	{
 		v.type = jbvBinary;
@@ -166,6 +175,22 @@ push_composite(JsonbParseState **ps, Datum value)
 	}
 	wt_map_end(ps);
 	ReleaseTupleDesc(desc);
+	pfree(values);
+	pfree(nulls);
+}
+
+/*
+ * Returns true if no cast is called in elements of this type, so that to_jsonb may convert the
+ * whole array, which takes a fraction of the time.
+ */
+static bool
+is_plain_element(Oid type)
+{
+	const WtShape *s = wt_type_shape(type);
+
+	return type < FirstGenbkiObjectId ||
+		   (s->kind != WT_SHAPE_ARRAY && s->kind != WT_SHAPE_COMPOSITE &&
+			!has_cast_of_user(s->typid));
 }
 
 /* tok: WJB_VALUE in an object, WJB_ELEM in an array. */
@@ -190,7 +215,7 @@ push_value(JsonbParseState **ps, JsonbIteratorToken tok, Oid type, Datum value)
 	}
 	check_stack_depth();
 	s = *wt_type_shape(type);
-	if (s.kind == WT_SHAPE_ARRAY && s.part >= FirstGenbkiObjectId)
+	if (s.kind == WT_SHAPE_ARRAY && !is_plain_element(s.part))
 		push_array(ps, &s, value);
 	else if (s.kind == WT_SHAPE_COMPOSITE)
 		push_composite(ps, value);
