@@ -209,8 +209,7 @@ SET ROLE regress_wt_member;
 CREATE FOREIGN TABLE quota.t1 (k text COLLATE "C", v text) SERVER widetable;
 BEGIN;
 CREATE FOREIGN TABLE quota.t2 (k text COLLATE "C", v text) SERVER widetable;
-\set VERBOSITY verbose
-\set SHOW_CONTEXT never
+\set VERBOSITY sqlstate
 SAVEPOINT s;
 DO $$ BEGIN CREATE FOREIGN TABLE quota.t3 (k text COLLATE "C", v text) SERVER widetable;
 EXCEPTION WHEN configuration_limit_exceeded THEN RAISE WARNING USING MESSAGE = SQLERRM, ERRCODE = SQLSTATE; END $$;

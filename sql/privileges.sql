@@ -103,6 +103,7 @@ $$
     FROM pg_depend
     WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
         AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'widetable')
+        AND classid <> 'pg_type'::regclass -- those of views, from PostgreSQL 18 on
     UNION ALL
     SELECT 'setting ' || name FROM pg_settings WHERE name LIKE 'widetable.%'
 $$;
