@@ -162,7 +162,7 @@ wt_cell_argument_read_newest(WtCall *c, WtCellRef *refs, int n)
 		WtCellRef *seen = palloc(sizeof(WtCellRef) * Max(1, n));
 
 		snapshot.curcid = PG_UINT32_MAX;
-		memcpy(seen, refs, sizeof(WtCellRef) * n);
+		wt_bytes_copy(seen, refs, sizeof(WtCellRef) * n);
 		wt_cell_read_newest(&snapshot, c->key, seen, n);
 		for (int i = 0; i < n; i++)
 		{

@@ -27,6 +27,7 @@
 #include "utils/typcache.h"
 
 #include "fdw/row/map.h"
+#include "fdw/store/bytes.h"
 #include "fdw/store/compat.h"
 #include "fdw/table/type_kind.h"
 #include "fdw/table/type_shape.h"
@@ -37,8 +38,7 @@ wt_result_bytea(const void *data, size_t len)
 	bytea *b = palloc(VARHDRSZ + len);
 
 	SET_VARSIZE(b, VARHDRSZ + len);
-	if (len > 0)
-		memcpy(VARDATA(b), data, len);
+	wt_bytes_copy(VARDATA(b), data, len);
 	return PointerGetDatum(b);
 }
 
@@ -271,8 +271,7 @@ copy_to(uint8 **space, wide_bytes b)
 {
 	wide_bytes copy = {*space, b.len};
 
-	if (b.len > 0)
-		memcpy(*space, b.data, b.len);
+	wt_bytes_copy(*space, b.data, b.len);
 	*space += b.len;
 	return copy;
 }

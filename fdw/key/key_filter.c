@@ -86,7 +86,7 @@ wt_key_filter_make(WtTable *t, int n, WtIntervals **alternatives)
 	initStringInfo(&f->best);
 	f->n = n;
 	f->alternatives = palloc(sizeof(WtIntervals *) * Max(1, n));
-	memcpy(f->alternatives, alternatives, sizeof(WtIntervals *) * n);
+	wt_bytes_copy(f->alternatives, alternatives, sizeof(WtIntervals *) * n);
 	for (int i = 0; i < n; i++)
 		for (int part = 0; part < t->nkeys; part++)
 			if (alternatives[i][part].restricted)

@@ -55,7 +55,7 @@ join_bytes(wide_bytes a, wide_bytes b)
 	p = palloc(a.len + b.len + 1);
 	out = (wide_bytes) {p, a.len + b.len};
 	memcpy(p, a.data, a.len);
-	memcpy(p + a.len, b.data, b.len);
+	wt_bytes_copy(p + a.len, b.data, b.len);
 	p[out.len] = 0;
 	return out;
 }

@@ -24,6 +24,7 @@
 
 #include "fdw/key/key_test.h"
 #include "fdw/key/part.h"
+#include "fdw/store/bytes.h"
 #include "fdw/store/clock.h"
 #include "fdw/store/compat.h"
 #include "fdw/table/encoding.h"
@@ -233,8 +234,7 @@ wt_key_value_after(wide_bytes b, bool raw, wide_bytes *out)
 	if (!raw && n == 0)
 		return false;
 	p = palloc(n + 1);
-	if (n > 0)
-		memcpy(p, b.data, n);
+	wt_bytes_copy(p, b.data, n);
 	if (raw)
 		p[n++] = 0;
 	else
@@ -249,7 +249,7 @@ wt_key_value_point(wide_bytes b, bool raw, WtInterval *out)
 	uint8 *p = palloc(b.len * 2 + 1);
 	size_t n;
 
-	memcpy(p, b.data, b.len);
+	wt_bytes_copy(p, b.data, b.len);
 	p[b.len] = 0;
 	out->lo = (wide_bytes) {p, b.len};
 	out->hi = (wide_bytes) {p, b.len + 1};

@@ -118,9 +118,8 @@ wt_cell_clause_map_entry(const WtColumn *map, const char *key, int len)
 	c->enc = WT_ENC_TEXT;
 	c->qual_len = map->qual_len + len;
 	c->qual = palloc(Max(1, c->qual_len));
-	if (map->qual_len > 0)
-		memcpy(c->qual, map->qual, map->qual_len);
-	memcpy(c->qual + map->qual_len, key, len);
+	wt_bytes_copy(c->qual, map->qual, map->qual_len);
+	wt_bytes_copy(c->qual + map->qual_len, key, len);
 	return c;
 }
 

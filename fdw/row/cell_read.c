@@ -72,8 +72,7 @@ wt_cell_read_copy_bytes(MemoryContext cxt, wide_bytes b)
 {
 	uint8 *copy = MemoryContextAllocHuge(cxt, b.len + 1);
 
-	if (b.len > 0)
-		memcpy(copy, b.data, b.len);
+	wt_bytes_copy(copy, b.data, b.len);
 	return (wide_bytes) {copy, b.len};
 }
 

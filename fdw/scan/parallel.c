@@ -155,7 +155,7 @@ wt_parallel_initialize_dsm(ForeignScanState *node, ParallelContext *pcxt, void *
 	shared->nchunks = c->n + 1;
 	for (int i = 0; i < c->n; i++)
 	{
-		memcpy(bytes + at, c->keys[i].data, c->keys[i].len);
+		wt_bytes_copy(bytes + at, c->keys[i].data, c->keys[i].len);
 		at += c->keys[i].len;
 		shared->ends[i] = at;
 	}

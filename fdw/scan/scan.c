@@ -206,7 +206,7 @@ flatten_ranges(WtScanState *st)
 	all = MemoryContextAllocHuge(st->range.cxt, sizeof(wide_range) * Max(1, total));
 	for (int b = 0; b < r->nbuckets; b++)
 	{
-		memcpy(&all[n], r->ranges[b], sizeof(wide_range) * r->n[b]);
+		wt_bytes_copy(&all[n], r->ranges[b], sizeof(wide_range) * r->n[b]);
 		n += r->n[b];
 	}
 	r->nbuckets = 1;

@@ -1,6 +1,6 @@
 /*
  * bytes.h
- *		Order and equality of byte strings.
+ *		Order, equality and copies of byte strings.  Those of length 0 may be NULL.
  */
 #ifndef WT_BYTES_H
 #define WT_BYTES_H
@@ -24,6 +24,14 @@ static inline bool
 wt_bytes_equal(const void *a, size_t alen, const void *b, size_t blen)
 {
 	return alen == blen && (alen == 0 || memcmp(a, b, alen) == 0);
+}
+
+/* Copies n bytes.  from may be NULL if n is 0, which memcpy() does not allow. */
+static inline void
+wt_bytes_copy(void *to, const void *from, size_t n)
+{
+	if (n > 0)
+		memcpy(to, from, n);
 }
 
 /* Returns: the contents of s, which s goes on to own. */

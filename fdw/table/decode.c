@@ -23,6 +23,7 @@
 #include "utils/timestamp.h"
 #include "utils/uuid.h"
 
+#include "fdw/store/bytes.h"
 #include "fdw/store/clock.h"
 #include "fdw/store/compat.h"
 #include "fdw/table/bytes_text.h"
@@ -68,7 +69,7 @@ decode_enum(const WtColumn *c, const uint8 *data, size_t len, Datum *value)
 
 	if (len < NAMEDATALEN)
 	{
-		memcpy(label, data, len);
+		wt_bytes_copy(label, data, len);
 		label[len] = '\0';
 		tup = SearchSysCache2(ENUMTYPOIDNAME, ObjectIdGetDatum(c->typid), CStringGetDatum(label));
 	}
@@ -99,7 +100,7 @@ decode_text(const WtColumn *c, const uint8 *data, size_t len, Datum *value)
 				return psprintf("type name holds at most %d bytes, found %zu", NAMEDATALEN - 1,
 								len);
 			*value = PointerGetDatum(palloc0(NAMEDATALEN));
-			memcpy(DatumGetPointer(*value), data, len);
+			wt_bytes_copy(DatumGetPointer(*value), data, len);
 			return NULL;
 		default:
 			if (c->role == WT_KEY)

@@ -5,6 +5,7 @@
 #ifndef WT_DECODE_H
 #define WT_DECODE_H
 
+#include "fdw/store/bytes.h"
 #include "fdw/store/compat.h"
 #include "fdw/table/types.h"
 
@@ -30,7 +31,7 @@ wt_decode_varlena(const uint8 *data, size_t len)
 	struct varlena *v = palloc(len + VARHDRSZ);
 
 	SET_VARSIZE(v, len + VARHDRSZ);
-	memcpy(VARDATA(v), data, len);
+	wt_bytes_copy(VARDATA(v), data, len);
 	return PointerGetDatum(v);
 }
 

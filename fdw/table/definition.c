@@ -21,6 +21,7 @@
 #include "utils/lsyscache.h"
 
 #include "engine/wide.h"
+#include "fdw/store/bytes.h"
 #include "fdw/table/bytes_text.h"
 #include "fdw/table/encoding.h"
 #include "fdw/table/lookup.h"
@@ -426,8 +427,7 @@ same_place(const WtColumn *a, const WtColumn *b)
 	WtRole rb = b->role == WT_KEY ? WT_CELL : b->role;
 
 	return ra == rb && (ra == WT_CELL || ra == WT_MAP || ra == WT_TIMESTAMP_OF) && a->family >= 0 &&
-		   a->family == b->family && a->qual_len == b->qual_len &&
-		   memcmp(a->qual, b->qual, a->qual_len) == 0;
+		   a->family == b->family && wt_bytes_equal(a->qual, a->qual_len, b->qual, b->qual_len);
 }
 
 static void

@@ -20,6 +20,7 @@
 #include "utils/memutils.h"
 #include "utils/syscache.h"
 
+#include "fdw/store/bytes.h"
 #include "fdw/table/types.h"
 
 /*
@@ -150,7 +151,7 @@ wt_type_io_input(const WtColumn *c, const uint8 *data, size_t len)
 	Datum result = (Datum) 0;
 	char *s = palloc(len + 1);
 
-	memcpy(s, data, len);
+	wt_bytes_copy(s, data, len);
 	s[len] = '\0';
 	error_context_stack = &context;
 	save = styles_set();

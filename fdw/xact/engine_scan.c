@@ -22,6 +22,7 @@
 #include "utils/resowner.h"
 #include "utils/snapshot.h"
 
+#include "fdw/store/bytes.h"
 #include "fdw/store/clock.h"
 #include "fdw/store/error.h"
 #include "fdw/store/store.h"
@@ -70,8 +71,7 @@ copy_list(const wide_bytes *from, int n)
 		list[i] = from[i];
 		if (from[i].data == NULL)
 			continue; /* no bound */
-		if (from[i].len > 0)
-			memcpy(data, from[i].data, from[i].len);
+		wt_bytes_copy(data, from[i].data, from[i].len);
 		list[i].data = data;
 		data += from[i].len;
 	}
@@ -86,7 +86,7 @@ copy_spec(wide_scan_spec *to, const wide_scan_spec *from)
 	wide_predicate *p = palloc(sizeof(wide_predicate) * Max(1, from->npredicates));
 
 	*to = *from;
-	memcpy(f, from->families, sizeof(wide_scan_family) * from->nfamilies);
+	wt_bytes_copy(f, from->families, sizeof(wide_scan_family) * from->nfamilies);
 	for (int i = 0; i < from->nfamilies; i++)
 		f[i].quals = copy_list(f[i].quals, f[i].nquals);
 	for (int i = 0; i < from->npredicates; i++)

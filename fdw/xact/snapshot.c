@@ -22,6 +22,7 @@
 #include "utils/snapmgr.h"
 #include "utils/snapshot.h"
 
+#include "fdw/store/bytes.h"
 #include "fdw/store/compat.h"
 #include "fdw/store/error.h"
 #include "fdw/store/host.h"
@@ -109,8 +110,9 @@ static bool
 same_transactions(Snapshot a, Snapshot b)
 {
 	return a->takenDuringRecovery == b->takenDuringRecovery && a->xmin == b->xmin &&
-		   a->xmax == b->xmax && a->xcnt == b->xcnt &&
-		   memcmp(a->xip, b->xip, a->xcnt * sizeof(TransactionId)) == 0;
+		   a->xmax == b->xmax &&
+		   wt_bytes_equal(a->xip, a->xcnt * sizeof(TransactionId), b->xip,
+						  b->xcnt * sizeof(TransactionId));
 }
 
 /*
