@@ -157,6 +157,21 @@ arrived(sst_cursor *c)
 	return WIDE_OK;
 }
 
+/*
+ * After a search.  below: it was for an entry below the target, otherwise for one at or above it.
+ * In a damaged file the entry found may lie on the other side.  Callers go on from it, and would
+ * come to the same place again and again, so that is an error here.
+ */
+static wide_status
+found(sst_cursor *c, bool below, const uint8_t *ukey, uint32_t klen)
+{
+	TRY(arrived(c));
+	if ((ukey_compare(c->block.e.ukey, c->block.e.klen, ukey, klen) < 0) == below)
+		return WIDE_OK;
+	c->valid = false;
+	return sst_reader_corrupt(c->r->number, c->block_off, "keys are not in order");
+}
+
 /* Searches among the stored sequence numbers. */
 static wide_status
 seek_stored(sst_cursor *c, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)
@@ -192,7 +207,7 @@ seek_stored(sst_cursor *c, const uint8_t *ukey, uint32_t klen, int64_t ts, uint6
 		TRY(load_block(c));
 	}
 	TRY(in_block(c, block_seek(&c->block, ukey, klen, ts, seq)));
-	return arrived(c);
+	return found(c, false, ukey, klen);
 }
 
 /*
@@ -237,7 +252,7 @@ sst_cursor_seek_before(sst_cursor *c, const uint8_t *ukey, uint32_t klen)
 		TRY(load_block(c));
 		TRY(in_block(c, block_seek_before(&c->block, ukey, klen)));
 		if (c->block.valid)
-			return arrived(c);
+			return found(c, true, ukey, klen);
 		/* the block begins at or after the target, so the result is the last entry of the one
 		 * before */
 		TRY(in_index(c, block_seek_before(&c->index, ukey, klen)));
@@ -254,7 +269,7 @@ sst_cursor_seek_before(sst_cursor *c, const uint8_t *ukey, uint32_t klen)
 	}
 	TRY(load_block(c));
 	TRY(in_block(c, block_last(&c->block)));
-	return arrived(c);
+	return found(c, true, ukey, klen);
 }
 
 wide_status

@@ -51,7 +51,9 @@ sst_cursor_entry(const sst_cursor *c)
 }
 
 /*
- * Moves.  c->valid is false afterwards if there is no such entry.
+ * Moves.  c->valid is false afterwards if there is no such entry.  A search finds an entry on the
+ * side of the target that it is for, also in a damaged file: whoever searches onward from what was
+ * found comes to an end.
  * Errors: WIDE_CORRUPT, WIDE_NOMEM, others of os_fail(); the cursor is then not valid, and may be
  * positioned again or closed.
  * With SST_CACHED: WIDE_END if the data block is not in the block cache; the index cursor is on its
