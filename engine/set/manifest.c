@@ -434,7 +434,7 @@ manifest_current(wide_db *db, uint64_t *number)
 	if (sscanf((char *) b.data, "manifest-%16llx %16llx\n%n", &got, &check, &used) != 2)
 		used = -1;
 	name = manifest_path(db, got, manifest);
-	if ((size_t) used != b.len || hash_xxh3(name, strlen(name), MANIFEST_SEED) != check)
+	if ((size_t) used != b.len || !hash_verify(name, strlen(name), MANIFEST_SEED, check))
 		st = status_fail(WIDE_CORRUPT, "%s is damaged", path);
 	*number = got;
 done:
@@ -456,8 +456,8 @@ record_at(const buffer *b, uint64_t number, uint64_t offset, wide_bytes *payload
 		len > b->len - offset - RECORD_HEADER)
 		return false;
 	*payload = (wide_bytes) {b->data + offset + RECORD_HEADER, len};
-	return hash_xxh3(payload->data, len, record_seed(number, offset)) ==
-		   get_u64le(b->data + offset + 8);
+	return hash_verify(payload->data, len, record_seed(number, offset),
+					   get_u64le(b->data + offset + 8));
 }
 
 /* manifest_read for a manifest that is in b. */
@@ -514,7 +514,7 @@ manifest_read(wide_db *db, uint64_t number, manifest_fn fn, void *arg)
 		goto done;
 	if (b.len < MANIFEST_HEADER || get_u64le(b.data) != MANIFEST_MAGIC ||
 		get_u64le(b.data + 16) != number ||
-		get_u64le(b.data + 24) != hash_xxh3(b.data, 24, MANIFEST_SEED))
+		!hash_verify(b.data, 24, MANIFEST_SEED, get_u64le(b.data + 24)))
 	{
 		st = status_fail(WIDE_CORRUPT, "%s has a damaged header", path);
 		goto done;

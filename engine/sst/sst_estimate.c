@@ -479,7 +479,7 @@ wide_status
 sst_estimate_sample_keys(sst_reader *r, uint32_t n, sst_key_fn fn, void *arg)
 {
 	sst_cursor c;
-	wide_status st;
+	wide_status st = WIDE_OK;
 
 	TRY(sst_cursor_open(r->db, r, SST_CACHED, &c));
 	for (uint64_t block = 0; block < r->prop.meta.blocks; block += (n > 0 ? n : 1))

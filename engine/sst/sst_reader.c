@@ -61,16 +61,6 @@ sst_reader_corrupt(uint64_t number, uint64_t off, const char *what)
 					   (unsigned long long) number, (unsigned long long) off, what);
 }
 
-static bool
-checksum_ok(const uint8_t *p, size_t n, uint64_t seed, uint64_t expected)
-{
-#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-	return true;
-#else
-	return hash_xxh3(p, n, seed) == expected;
-#endif
-}
-
 static wide_status
 readers_get(wide_db *db, struct sst_readers **out)
 {
@@ -151,7 +141,7 @@ sst_reader_block(sst_reader *r, sst_handle h, int flags, bool high, sst_read_ahe
 	if (found || (flags & SST_CACHED) != 0)
 		return found ? WIDE_OK : WIDE_END;
 	TRY(read_stored(r, h, ahead, &p));
-	if (!checksum_ok(p, (size_t) h.len + 5, sst_file_seed(r->number, h.off),
+	if (!hash_verify(p, (size_t) h.len + 5, sst_file_seed(r->number, h.off),
 					 get_u64le(p + h.len + 5)))
 		return sst_reader_corrupt(r->number, h.off, "the checksum of a block is wrong");
 	raw_len = get_u32le(p + h.len + 1);
@@ -304,7 +294,7 @@ load_footer(sst_reader *r, const file_meta *meta)
 	if ((n = os->pread(os, r->file.fd, f, SST_FOOTER, r->file.size - SST_FOOTER)) < 0)
 		return os_fail(n, "read file", path);
 	if (n != SST_FOOTER || get_u64le(f) != SST_MAGIC ||
-		!checksum_ok(f, 56, SST_MAGIC, get_u64le(f + 56)))
+		!hash_verify(f, 56, SST_MAGIC, get_u64le(f + 56)))
 		return sst_reader_corrupt(r->number, r->file.size - SST_FOOTER, "the footer is damaged");
 	if (get_u32le(f + 8) != SST_VERSION)
 		return status_fail(WIDE_CORRUPT,

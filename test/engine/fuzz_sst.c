@@ -4,6 +4,8 @@
  * no damage would get past them.  If there is a directory "corpus_sst", real
  * files are put into it first, as a start.
  *
+ *   make fuzz        with fuzz_driver.c, or with libFuzzer:
+ *
  *   mkdir -p corpus_sst
  *   clang -g -O1 -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE \
  *       -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION -I../.. \
@@ -29,6 +31,8 @@
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define STEPS_MAX 100000 /* more entries than an input has bytes */
 
 static const uint8_t *file_data;
 static size_t file_size;
@@ -166,6 +170,57 @@ touch(const sst_cursor *c)
 		sink += e->value[i];
 }
 
+/* Fails if the file has no end. */
+static void
+count(int *steps, const char *what)
+{
+	if (++*steps <= STEPS_MAX)
+		return;
+	fprintf(stderr, "no end of entries %s\n", what);
+	abort();
+}
+
+/* From behind the last entry to the first, each time before the entry found last. */
+static void
+backward(sst_cursor *c)
+{
+	uint8_t key[KEY_UKEY_MAX] = {0xff, 0xff, 0xff, 0xff};
+	uint32_t klen = 4;
+	int steps = 0;
+
+	while (sst_cursor_seek_before(c, key, klen) == WIDE_OK && c->valid)
+	{
+		const entry *e = sst_cursor_entry(c);
+
+		touch(c);
+		if (e->klen > sizeof key)
+			return;
+		klen = e->klen;
+		memcpy(key, e->ukey, klen);
+		count(&steps, "backward");
+	}
+}
+
+/* From the first entry on, each time to the next greater key. */
+static void
+upward(sst_cursor *c)
+{
+	uint8_t key[KEY_UKEY_MAX + 1];
+	int steps = 0;
+
+	for (wide_status st = sst_cursor_first(c); st == WIDE_OK && c->valid;)
+	{
+		const entry *e = sst_cursor_entry(c);
+
+		if (e->klen >= sizeof key)
+			return;
+		memcpy(key, e->ukey, e->klen);
+		key[e->klen] = 0;
+		st = sst_cursor_pass(c, key, e->klen + 1);
+		count(&steps, "upward");
+	}
+}
+
 static wide_status
 no_problem(void *arg, const char *object, const char *problem)
 {
@@ -189,12 +244,14 @@ use(sst_reader *r, int flags)
 
 	if (sst_cursor_open(db, r, flags, &c) == WIDE_OK)
 	{
-		for (wide_status st = sst_cursor_first(&c); st == WIDE_OK && c.valid && steps < 10000;
+		for (wide_status st = sst_cursor_first(&c); st == WIDE_OK && c.valid;
 			 st = sst_cursor_next(&c))
 		{
 			touch(&c);
-			steps++;
+			count(&steps, "forward");
 		}
+		backward(&c);
+		upward(&c);
 		for (int ts = 0; ts < 2; ts++)
 		{
 			if (sst_cursor_seek(&c, key, 11, ts ? INT64_MAX : 0, ts ? SEQ_MAX : 0) == WIDE_OK)
