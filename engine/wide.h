@@ -159,6 +159,9 @@ typedef struct wide_host
 	void (*temp_close)(void *ctx, void *account);
 	/* Writes a line to the host's log; level 0 = debug, 1 = log, 2 = warning.  May be NULL. */
 	void (*report)(void *ctx, int level, const char *text);
+	/* Modes of the files and directories that this process creates.  0: 0600 and 0700. */
+	uint32_t file_mode;
+	uint32_t directory_mode;
 } wide_host;
 
 /* ------------------------------------------------------------------- log */

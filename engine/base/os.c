@@ -7,6 +7,9 @@
  * Names need syncdir.  After a failed sync the kernel may have dropped the dirty
  * pages and call them clean, so callers never sync the same file again: they
  * discard it or poison the store.
+ *
+ * No file is opened through a symbolic link: the store has none, and one that another program put
+ * there could lead a write to any file of the same user.  The directory itself may be one.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -31,13 +34,38 @@ os_fail(int64_t error, const char *what, const char *path)
 	return status_fail(st, "could not %s \"%s\": %s", what, path, strerror(e));
 }
 
+static mode_t file_mode = 0600, directory_mode = 0700;
+
+void
+os_set_modes(unsigned file, unsigned directory)
+{
+	file_mode = (mode_t) file;
+	directory_mode = (mode_t) directory;
+}
+
+int
+os_create(wide_os *os, const char *path)
+{
+	int fd = os->open(os, path, O_RDWR | O_CREAT | O_EXCL);
+
+	if (fd == -EEXIST)
+	{
+		int rc = os->unlink(os, path);
+
+		fd = rc < 0 && rc != -ENOENT ? rc : os->open(os, path, O_RDWR | O_CREAT | O_EXCL);
+	}
+	return fd;
+}
+
 static int
 real_open(wide_os *os, const char *path, int flags)
 {
 	int fd;
 
+	if ((flags & O_DIRECTORY) == 0)
+		flags |= O_NOFOLLOW;
 	do
-		fd = open(path, flags | O_CLOEXEC, 0600);
+		fd = open(path, flags | O_CLOEXEC, file_mode);
 	while (fd < 0 && errno == EINTR);
 	return fd < 0 ? -errno : fd;
 }
@@ -136,7 +164,7 @@ real_rename(wide_os *os, const char *from, const char *to)
 static int
 real_mkdir(wide_os *os, const char *path)
 {
-	return mkdir(path, 0700) < 0 ? -errno : 0;
+	return mkdir(path, directory_mode) < 0 ? -errno : 0;
 }
 
 static int

@@ -13,7 +13,8 @@ typedef struct wide_os wide_os;
 
 struct wide_os
 {
-	/* O_RDONLY | O_RDWR | O_CREAT | O_EXCL | O_TRUNC; mode 0600, O_CLOEXEC */
+	/* O_RDONLY | O_RDWR | O_CREAT | O_EXCL; O_CLOEXEC and, but for directories, O_NOFOLLOW are
+	 * added. To create files: os_create */
 	int (*open)(wide_os *os, const char *path, int flags);
 	int (*close)(wide_os *os, int fd);
 	/* short only at the end of the file */
@@ -27,7 +28,7 @@ struct wide_os
 	int (*truncate)(wide_os *os, int fd, uint64_t size);
 	int (*unlink)(wide_os *os, const char *path);
 	int (*rename)(wide_os *os, const char *from, const char *to);
-	int (*mkdir)(wide_os *os, const char *path); /* mode 0700 */
+	int (*mkdir)(wide_os *os, const char *path);
 	/* makes names in the directory durable */
 	int (*syncdir)(wide_os *os, const char *path);
 	/* calls fn for each name except . and .., until fn returns nonzero */
@@ -36,6 +37,15 @@ struct wide_os
 
 /* Returns the table of the real system calls. */
 extern wide_os *os_real(void);
+
+/* Sets the modes of files and directories that this process creates; 0600 and 0700 otherwise. */
+extern void os_set_modes(unsigned file, unsigned directory);
+
+/*
+ * Creates a file for reading and writing, in the place of what has its name: that is removed, never
+ * written to, whatever it is.  Returns the descriptor, or -errno.
+ */
+extern int os_create(wide_os *os, const char *path);
 
 /*
  * Returns the status for a failed call (error: errno or -errno), with a text that

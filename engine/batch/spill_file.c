@@ -33,7 +33,6 @@
  *
  * Locking: none.
  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -208,7 +207,7 @@ file_new(wide_db *db, spill_file **out)
 	st = choose_path(f);
 	if (st == WIDE_OK)
 	{
-		f->fd = db->os->open(db->os, f->path, O_RDWR | O_CREAT | O_TRUNC);
+		f->fd = os_create(db->os, f->path);
 		if (f->fd < 0)
 			st = os_fail(f->fd, "create file", f->path);
 	}

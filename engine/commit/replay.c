@@ -361,7 +361,7 @@ restore_write(wide_db *db, parked *r, wide_bytes bytes)
 
 	sst_file_path(db, r->id, path, sizeof path);
 	snprintf(tmp, sizeof tmp, "%s.tmp", path);
-	fd = os->open(os, tmp, r->done == 0 ? O_RDWR | O_CREAT | O_TRUNC : O_RDWR);
+	fd = r->done == 0 ? os_create(os, tmp) : os->open(os, tmp, O_RDWR);
 	if (fd < 0)
 		return os_fail(fd, "open file", tmp);
 	e = os->pwrite(os, fd, bytes.data, bytes.len, r->done);

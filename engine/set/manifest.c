@@ -313,7 +313,7 @@ done:
 static wide_status
 write_file(wide_db *db, const char *path, const void *data, size_t len)
 {
-	int fd = db->os->open(db->os, path, O_RDWR | O_CREAT | O_TRUNC);
+	int fd = os_create(db->os, path);
 	int64_t n = fd;
 
 	if (fd >= 0)

@@ -39,7 +39,6 @@
  * Locking: none.  A group belongs to the helper thread from helper_submit() to helper_wait(); all
  * else is private.
  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -564,8 +563,8 @@ sst_writer_open(wide_db *db, uint64_t number, wide_family_id family, int level,
 	}
 	sst_file_path(db, number, w->path, sizeof(w->path));
 	snprintf(w->tmp, sizeof(w->tmp), "%s.tmp", w->path);
-	/* overwrite what a crash may have left */
-	w->fd = db->os->open(db->os, w->tmp, O_RDWR | O_CREAT | O_TRUNC);
+	/* a crash may have left one */
+	w->fd = os_create(db->os, w->tmp);
 	if (w->fd < 0)
 	{
 		wide_status st = os_fail(w->fd, "create file", w->tmp);

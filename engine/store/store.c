@@ -60,6 +60,8 @@ wide_attach(void *base, const char *dir, const wide_host *host, const wide_log *
 	if (log != NULL)
 		db->log = *log;
 	db->os = os != NULL ? os : os_real();
+	os_set_modes(db->host.file_mode != 0 ? db->host.file_mode : 0600,
+				 db->host.directory_mode != 0 ? db->host.directory_mode : 0700);
 	TRY_GOTO(segment_check(db));
 	if (!process_attach(db))
 	{

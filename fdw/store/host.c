@@ -9,6 +9,7 @@
 
 #include "fdw/store/host.h"
 
+#include "common/file_perm.h"
 #include "miscadmin.h"
 #include "storage/latch.h"
 #include "storage/procarray.h"
@@ -136,6 +137,8 @@ wt_host_fill(wide_host *host)
 						 .oldest_external = host_oldest_external,
 						 .ended = host_ended,
 						 .files_held = host_files_held,
-						 .report = host_report};
+						 .report = host_report,
+						 .file_mode = (uint32_t) pg_file_create_mode,
+						 .directory_mode = (uint32_t) pg_dir_create_mode};
 	wt_temp_file_fill(host);
 }

@@ -3,6 +3,7 @@
  * aborts, and many processes at once.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/resource.h>
 #include "test/host/os_fault.h"
 #include "test/host/threads.h"

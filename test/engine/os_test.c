@@ -240,6 +240,60 @@ crashing(void **state)
 	}
 }
 
+/* A name that exists is taken over, never written through: not a file, nor a link to one. */
+static void
+created_in_place(void **state)
+{
+	wide_os *os = os_real();
+	struct stat st;
+	char b[8];
+	int fd, old;
+
+	fd = os_create(os, in_dir("victim"));
+	assert_int_equal(os->pwrite(os, fd, "victim", 6, 0), 6);
+	assert_int_equal(os->close(os, fd), 0);
+	assert_int_equal(symlink(in_dir("victim"), in_dir("a")), 0);
+	assert_int_equal(os->open(os, in_dir("a"), O_RDONLY), -ELOOP);
+	assert_int_equal(os->open(os, in_dir("a"), O_RDWR | O_CREAT), -ELOOP);
+	assert_int_equal(link(in_dir("victim"), in_dir("b")), 0);
+	for (const char *name = "a"; name != NULL; name = strcmp(name, "a") == 0 ? "b" : NULL)
+	{
+		fd = os_create(os, in_dir(name));
+		assert_true(fd >= 0);
+		assert_int_equal(os->size(os, fd), 0);
+		assert_int_equal(os->pwrite(os, fd, "new", 3, 0), 3);
+		assert_int_equal(os->close(os, fd), 0);
+		assert_int_equal(lstat(in_dir(name), &st), 0);
+		assert_true(S_ISREG(st.st_mode));
+		old = os->open(os, in_dir("victim"), O_RDONLY);
+		assert_int_equal(os->pread(os, old, b, 6, 0), 6);
+		assert_memory_equal(b, "victim", 6);
+		assert_int_equal(os->close(os, old), 0);
+	}
+	assert_int_equal(os->mkdir(os, in_dir("d")), 0);
+	assert_true(os_create(os, in_dir("d")) < 0);
+	assert_int_equal(rmdir(in_dir("d")), 0);
+}
+
+static void
+modes_of_host(void **state)
+{
+	wide_os *os = os_real();
+	mode_t before = umask(0);
+	struct stat st;
+
+	os_set_modes(0640, 0750);
+	assert_int_equal(os->close(os, os_create(os, in_dir("group"))), 0);
+	assert_int_equal(os->mkdir(os, in_dir("groupdir")), 0);
+	os_set_modes(0600, 0700);
+	umask(before);
+	assert_int_equal(stat(in_dir("group"), &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0640);
+	assert_int_equal(stat(in_dir("groupdir"), &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0750);
+	rmdir(in_dir("groupdir"));
+}
+
 static void
 outside_is_left_alone(void **state)
 {
@@ -259,8 +313,9 @@ int
 main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-	const struct CMUnitTest tests[] = {T(real_calls),	   T(failing),	T(synced_survives),
-									   T(unsynced_varies), T(crashing), T(outside_is_left_alone)};
+	const struct CMUnitTest tests[] = {
+		T(real_calls), T(failing),			T(synced_survives), T(unsynced_varies),
+		T(crashing),   T(created_in_place), T(modes_of_host),	T(outside_is_left_alone)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,9 +12,10 @@ trap 'r=$?; for d in "$T"/data*; do "$BIN/pg_ctl" -D "$d" -m immediate -w stop >
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
-# new_cluster LINE...: creates and starts a cluster with these lines in its configuration
+# new_cluster LINE...: creates and starts a cluster with these lines in its configuration, with
+# options $INITDB of initdb
 new_cluster() {
-	"$BIN/initdb" -D "$T/data" -U postgres -A trust --encoding=UTF8 --locale=C.UTF-8 --no-sync >"$T/initdb.log" 2>&1 || {
+	"$BIN/initdb" -D "$T/data" -U postgres -A trust --encoding=UTF8 --locale=C.UTF-8 --no-sync ${INITDB:-} >"$T/initdb.log" 2>&1 || {
 		cat "$T/initdb.log"; exit 1; }
 	mkdir -p "$T/s"
 	{
@@ -30,7 +31,8 @@ new_cluster() {
 }
 
 set_conf() { printf '%s\n' "$@" >>"$T/data/postgresql.conf"; }
-start() { "$BIN/pg_ctl" -D "$T/data" -l "$T/server.log" -w -t 60 start >"$T/ctl.log" 2>&1 </dev/null || { cat "$T/ctl.log"; tail -n 20 "$T/server.log"; return 1; }; }
+# start: with the library $PRELOAD before all others
+start() { LD_PRELOAD=${PRELOAD:-} "$BIN/pg_ctl" -D "$T/data" -l "$T/server.log" -w -t 60 start >"$T/ctl.log" 2>&1 </dev/null || { cat "$T/ctl.log"; tail -n 20 "$T/server.log"; return 1; }; }
 stop() { "$BIN/pg_ctl" -D "$T/data" -m "${1:-fast}" -w -t 60 stop >/dev/null 2>&1; }
 
 # second DIR: starts a second server on data directory DIR, with its sockets in DIR.s

@@ -2,24 +2,17 @@
 # the system's message.  Nothing is lost, reads work, and writes work again once the cause is
 # removed.  Takes about 10 seconds.
 #
-# A full disk is simulated by links to /dev/full under the names of the files that the store will
-# create next.
+# A full disk is simulated by a preloaded library, which refuses to write to files with certain names.
 . "${0%/*}/common.sh"
 W=$T/data/widetable
-next_file() { # the number of the newest sorted file, plus 1
-	n_=$(cd "$W" && ls | sed -n 's/^\([0-9a-f]*\)\.sst\(\.tmp\)\{0,1\}$/\1/p' | sort | tail -n 1)
-	echo $((0x${n_:-0} + 1))
-}
-fill_disk() { # sst | manifest
-	i_=0
-	case $1 in
-		sst) n_=$(next_file); while [ $i_ -lt 300 ]; do ln -s /dev/full "$W/$(printf '%08x.sst.tmp' $((n_ + i_)))" 2>/dev/null; i_=$((i_ + 1)); done ;;
-		manifest) n_=$((0x$(ls "$W" | sed -n 's/^manifest-//p' | sort | tail -n 1)))
-			rm -f "$W/CURRENT.tmp"
-			while [ $i_ -lt 100 ]; do i_=$((i_ + 1)); ln -s /dev/full "$W/$(printf 'manifest-%08x' $((n_ + i_)))" 2>/dev/null; done ;;
-	esac
-}
-free_disk() { find "$W" -type l -exec rm -f {} +; }
+fill_disk() { echo "$1" >"$FULL_DISK"; } # for files with this in their names
+free_disk() { rm -f "$FULL_DISK"; }
+
+FULL_DISK=$T/full
+PRELOAD=$T/full_disk.so
+export FULL_DISK
+"${CC:-cc}" -shared -fPIC -O1 -D_GNU_SOURCE -o "$PRELOAD" "${0%/*}/../host/full_disk/full_disk.c" -ldl
+ok $? "the library that simulates a full disk builds"
 
 value="(SELECT string_agg(md5(g || 'x' || i), '') FROM generate_series(1, 300) i)"
 
@@ -32,7 +25,7 @@ q 'CREATE EXTENSION widetable' "CREATE FOREIGN TABLE w (k int, v text) SERVER wi
 is "$(q 'SELECT count(*) FROM w')" "50" "the table is loaded"
 
 # memtables fill up and cannot be flushed
-fill_disk sst
+fill_disk .sst.tmp
 out=$(VERBOSITY=verbose q 'SET statement_timeout = 20000' 'CALL load(51, 2000)')
 like "$out" '53100.*No space left on device' "once all memtables are full a writer fails with disk_full"
 like "$out" 'HINT:  Make room' "the error has a hint"
@@ -56,7 +49,7 @@ stop immediate
 set_conf 'widetable.workers = 0'
 start
 is "$(q 'SELECT count(*) FROM w')" "$((n + 100))" "no row is missing after a crash"
-fill_disk manifest
+fill_disk /manifest-
 like "$(q 'CALL load(6001, 6010)' 'SELECT widetable.flush()')" 'No space left on device' "no space for a new manifest: flush() reports it"
 is "$(q 'SELECT count(*) FROM w')" "$((n + 110))" "no space for a new manifest: reads and small writes work"
 free_disk
