@@ -309,7 +309,7 @@ template_of(const CreatedbStmt *stmt)
 static void
 copy_tables_of_template(const CreatedbStmt *stmt, List *tables, Oid space)
 {
-	MemoryContext caller = CurrentMemoryContext;
+	WtErrorPoint before = wt_error_point();
 	ResourceOwner owner = CurrentResourceOwner;
 
 	BeginInternalSubTransaction(NULL);
@@ -320,15 +320,15 @@ copy_tables_of_template(const CreatedbStmt *stmt, List *tables, Oid space)
 		foreach(lc, tables)
 			copy_table(lfirst(lc), space, NIL, NULL);
 		ReleaseCurrentSubTransaction();
-		MemoryContextSwitchTo(caller);
+		MemoryContextSwitchTo(before.context);
 		CurrentResourceOwner = owner;
 	}
 	PG_CATCH();
 	{
-		ErrorData *e = wt_error_take(caller);
+		ErrorData *e = wt_error_take(&before);
 
 		RollbackAndReleaseCurrentSubTransaction();
-		MemoryContextSwitchTo(caller);
+		MemoryContextSwitchTo(before.context);
 		CurrentResourceOwner = owner;
 		if (e->sqlerrcode == ERRCODE_QUERY_CANCELED)
 			ReThrowError(e);

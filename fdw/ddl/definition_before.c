@@ -139,14 +139,14 @@ read_before(Oid relid, Snapshot snapshot)
 WtTable *
 wt_definition_before(Oid relid)
 {
-	MemoryContext context = CurrentMemoryContext;
+	WtErrorPoint before = wt_error_point();
 	ResourceOwner owner = CurrentResourceOwner;
 	WtTable *volatile t = NULL;
 
 	if (!ActiveSnapshotSet())
 		return NULL;
 	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(context);
+	MemoryContextSwitchTo(before.context);
 	PG_TRY();
 	{
 		/* everything committed, and this transaction's changes before the command */
@@ -157,15 +157,15 @@ wt_definition_before(Oid relid)
 		t = read_before(relid, snapshot);
 		UnregisterSnapshot(snapshot);
 		ReleaseCurrentSubTransaction();
-		MemoryContextSwitchTo(context);
+		MemoryContextSwitchTo(before.context);
 		CurrentResourceOwner = owner;
 	}
 	PG_CATCH();
 	{
-		ErrorData *e = wt_error_take(context);
+		ErrorData *e = wt_error_take(&before);
 
 		RollbackAndReleaseCurrentSubTransaction();
-		MemoryContextSwitchTo(context);
+		MemoryContextSwitchTo(before.context);
 		CurrentResourceOwner = owner;
 		/* an error of parsing: no definition.  Errors that have another cause are raised */
 		if (ERRCODE_TO_CATEGORY(e->sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION ||

@@ -172,7 +172,7 @@ tick(wide_db *db)
 static void
 keep_replication_slot(wide_db *db)
 {
-	MemoryContext caller = CurrentMemoryContext;
+	WtErrorPoint before = wt_error_point();
 	static bool failed = false;
 
 	PG_TRY();
@@ -188,7 +188,7 @@ keep_replication_slot(wide_db *db)
 	}
 	PG_CATCH();
 	{
-		ErrorData *e = wt_error_take(caller);
+		ErrorData *e = wt_error_take(&before);
 
 		/* in use: another process moves the slot now.  Otherwise none can be had, and commits
 		 * are refused. */

@@ -30,6 +30,7 @@
 #include "utils/timestamp.h"
 
 #include "fdw/store/compat.h"
+#include "fdw/store/error.h"
 
 #define AS_OF "widetable.as_of"
 #define CLOCK "widetable.clock"
@@ -110,8 +111,7 @@ wt_clock_as_of(void)
 static int
 decode_fields(char **fields, int *types, int n, int *kind, struct pg_tm *tm, fsec_t *fsec, int *tz)
 {
-	MemoryContext old = CurrentMemoryContext;
-	uint32 interrupts = InterruptHoldoffCount, cancels = QueryCancelHoldoffCount;
+	WtErrorPoint before = wt_error_point();
 	bool exit_on_error = ExitOnAnyError;
 	volatile int e = DTERR_BAD_FORMAT;
 
@@ -122,11 +122,7 @@ decode_fields(char **fields, int *types, int n, int *kind, struct pg_tm *tm, fse
 	}
 	PG_CATCH();
 	{
-		MemoryContextSwitchTo(old);
-		FlushErrorState();
-		/* raising an error sets them to zero */
-		InterruptHoldoffCount = interrupts;
-		QueryCancelHoldoffCount = cancels;
+		FreeErrorData(wt_error_take(&before));
 	}
 	PG_END_TRY();
 	ExitOnAnyError = exit_on_error;

@@ -7,8 +7,12 @@
 
 #include "fdw/store/error.h"
 
+#include "access/xloginsert.h"
 #include "miscadmin.h"
+#include "storage/condition_variable.h"
 #include "storage/lwlock.h"
+#include "storage/proc.h"
+#include "utils/wait_event.h"
 
 #include "fdw/store/anchor.h"
 
@@ -78,13 +82,26 @@ wt_error_check(wide_status st, const char *what)
 			 wt_error_hint(st)));
 }
 
+WtErrorPoint
+wt_error_point(void)
+{
+	return (WtErrorPoint) {CurrentMemoryContext, InterruptHoldoffCount, QueryCancelHoldoffCount};
+}
+
 ErrorData *
-wt_error_take(MemoryContext caller)
+wt_error_take(const WtErrorPoint *before)
 {
 	ErrorData *e;
 
+	/* first, so that nothing below accepts an interrupt if the caller must not */
+	InterruptHoldoffCount = before->interrupts;
+	QueryCancelHoldoffCount = before->cancels;
 	LWLockReleaseAll();
-	MemoryContextSwitchTo(caller);
+	pgstat_report_wait_end();
+	ConditionVariableCancelSleep();
+	XLogResetInsertion();
+	LockErrorCleanup();
+	MemoryContextSwitchTo(before->context);
 	e = CopyErrorData();
 	FlushErrorState();
 	return e;

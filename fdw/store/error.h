@@ -16,14 +16,30 @@
 extern void wt_error_check(wide_status st, const char *what);
 
 /*
- * In PG_CATCH: ends the error's handling without the end of a transaction.  caller, the
- * memory context from before PG_TRY, becomes the current one.  Some errors are raised under
- * lightweight locks (a replication slot's "already exists" under two), which would stay
- * held, and every checkpoint would wait: all are released.
- * Requires: the caller holds no lightweight lock of its own.
- * Returns: a copy of the error, palloc'd there.
+ * What an error changes for whoever catches it: ereport(ERROR) sets both counts to 0, because it
+ * expects that a transaction ends.  Code that goes on after PG_CATCH, in the middle of a commit or
+ * of the engine, would be open to cancellations, and the next RESUME_INTERRUPTS() would make the
+ * count wrap around: the process would never accept one again.
  */
-extern ErrorData *wt_error_take(MemoryContext caller);
+typedef struct WtErrorPoint
+{
+	MemoryContext context;
+	uint32 interrupts, cancels; /* InterruptHoldoffCount, QueryCancelHoldoffCount */
+} WtErrorPoint;
+
+/* Before PG_TRY: returns the present state, for wt_error_take(). */
+extern WtErrorPoint wt_error_point(void);
+
+/*
+ * In PG_CATCH: ends the error's handling without the end of a transaction, and without that of a
+ * subtransaction.  Every PG_CATCH that does not raise the error again calls this.  The state of
+ * before is restored.  What code may hold when it raises an error is released as at the end of a
+ * transaction: lightweight locks (a replication slot's "already exists" is raised under two; every
+ * checkpoint would wait), a record of WAL that was begun, waits for conditions and locks.
+ * Requires: the caller holds no lightweight lock and waits for no lock of its own.
+ * Returns: a copy of the error, palloc'd in the context of before.
+ */
+extern ErrorData *wt_error_take(const WtErrorPoint *before);
 
 /* Returns: the SQLSTATE of a status that is not WIDE_OK. */
 extern int wt_error_sqlstate(wide_status st);

@@ -21,7 +21,32 @@
 #include "fdw/store/backup.h"
 #include "fdw/store/clock.h"
 #include "fdw/store/compat.h"
+#include "fdw/store/error.h"
 #include "fdw/store/temp_file.h"
+
+/*
+ * Passes a barrier.  An error of that must not leave the engine: the barrier stays pending, and the
+ * next check that may raise errors passes it or reports why not.
+ */
+static void
+pass_barrier(void)
+{
+	WtErrorPoint before;
+
+	/* an error processes no interrupts at its end */
+	HOLD_INTERRUPTS();
+	before = wt_error_point();
+	PG_TRY();
+	{
+		ProcessProcSignalBarrier();
+	}
+	PG_CATCH();
+	{
+		FreeErrorData(wt_error_take(&before));
+	}
+	PG_END_TRY();
+	RESUME_INTERRUPTS();
+}
 
 /*
  * A barrier (DROP DATABASE waits until every process has passed it) is passed here;
@@ -36,7 +61,7 @@ wt_host_interrupted(void)
 	if (QueryCancelPending || ProcDiePending || wt_transaction_timeout_pending)
 		return true;
 	if (ProcSignalBarrierPending)
-		ProcessProcSignalBarrier();
+		pass_barrier();
 	return false;
 }
 

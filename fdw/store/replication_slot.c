@@ -90,7 +90,7 @@ create_slot(void)
 static ErrorData *
 try_create_slot(void)
 {
-	MemoryContext caller = CurrentMemoryContext;
+	WtErrorPoint before = wt_error_point();
 	ErrorData *volatile e = NULL;
 
 	PG_TRY();
@@ -99,7 +99,7 @@ try_create_slot(void)
 	}
 	PG_CATCH();
 	{
-		e = wt_error_take(caller);
+		e = wt_error_take(&before);
 		if (MyReplicationSlot != NULL)
 			ReplicationSlotRelease();
 	}
@@ -160,10 +160,9 @@ set_restart_lsn(XLogRecPtr lsn)
 static void
 move_restart_lsn(XLogRecPtr lsn, bool back)
 {
-	MemoryContext caller = CurrentMemoryContext;
+	WtErrorPoint before;
 	ReplicationSlot *slot;
 	bool mine;
-	uint32 held = InterruptHoldoffCount + 1;
 
 	if (CritSectionCount > 0 || XLogRecPtrIsInvalid(lsn))
 		return;
@@ -179,6 +178,7 @@ move_restart_lsn(XLogRecPtr lsn, bool back)
 	/* the engine may be in the middle of a flush: no cancellation may leave it, and no FATAL end
 	 * the process there */
 	HOLD_INTERRUPTS();
+	before = wt_error_point();
 	PG_TRY();
 	{
 		if (!mine)
@@ -190,9 +190,8 @@ move_restart_lsn(XLogRecPtr lsn, bool back)
 	}
 	PG_CATCH();
 	{
-		ErrorData *e = wt_error_take(caller);
+		ErrorData *e = wt_error_take(&before);
 
-		InterruptHoldoffCount = held; /* errfinish() has set it to 0 */
 		if (!mine && MyReplicationSlot != NULL)
 			ReplicationSlotRelease();
 		ereport(DEBUG1,
@@ -266,7 +265,7 @@ void
 wt_replication_slot_check(wide_db *db)
 {
 	static ReplicationSlot *slot = NULL;
-	MemoryContext caller = CurrentMemoryContext;
+	WtErrorPoint before = wt_error_point();
 
 	if (is_usable(slot))
 		return;
@@ -279,7 +278,7 @@ wt_replication_slot_check(wide_db *db)
 	}
 	PG_CATCH();
 	{
-		ErrorData *e = wt_error_take(caller);
+		ErrorData *e = wt_error_take(&before);
 
 		if (e->sqlerrcode == ERRCODE_QUERY_CANCELED)
 			ReThrowError(e);

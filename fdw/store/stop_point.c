@@ -28,6 +28,7 @@
 #include "utils/guc.h"
 
 #include "engine/wide.h"
+#include "fdw/store/error.h"
 
 #define WT_STOP_CLASS 2003395685 /* 'wide' */
 
@@ -128,7 +129,7 @@ wait_for_lock(const char *name)
 void
 wt_stop_point_wait(const char *name)
 {
-	MemoryContext old = CurrentMemoryContext;
+	WtErrorPoint before = wt_error_point();
 
 	if (MyProc == NULL || CritSectionCount > 0 || !stops_at(name))
 		return;
@@ -143,9 +144,7 @@ wt_stop_point_wait(const char *name)
 	}
 	PG_CATCH();
 	{
-		MemoryContextSwitchTo(old);
-		LockErrorCleanup();
-		FlushErrorState();
+		FreeErrorData(wt_error_take(&before));
 	}
 	PG_END_TRY();
 }

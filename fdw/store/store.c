@@ -423,7 +423,7 @@ wt_store_db_if_open(void)
 wide_db *
 wt_store_db_try(char **why)
 {
-	MemoryContext caller = CurrentMemoryContext;
+	WtErrorPoint before = wt_error_point();
 
 	if (the_db != NULL)
 		return the_db;
@@ -433,7 +433,7 @@ wt_store_db_try(char **why)
 	}
 	PG_CATCH();
 	{
-		ErrorData *e = wt_error_take(caller);
+		ErrorData *e = wt_error_take(&before);
 
 		if (e->sqlerrcode == ERRCODE_QUERY_CANCELED || e->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN)
 			ReThrowError(e);

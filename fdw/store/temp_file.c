@@ -31,6 +31,7 @@
 #include "utils/wait_event.h"
 
 #include "fdw/store/compat.h"
+#include "fdw/store/error.h"
 
 #define SUFFIX ".spill" /* of a spill file's name, after that of its account */
 
@@ -61,17 +62,11 @@ system_failure(const char *what, const char *path)
 
 /* In PG_CATCH: ends the handling of the error.  Returns: its status; its text is in failure. */
 static wide_status
-caught(MemoryContext caller, uint32 interrupts, uint32 cancels)
+caught(const WtErrorPoint *before)
 {
-	ErrorData *e;
+	ErrorData *e = wt_error_take(before);
 	wide_status st;
 
-	MemoryContextSwitchTo(caller);
-	e = CopyErrorData();
-	FlushErrorState();
-	/* raising an error sets them to zero */
-	InterruptHoldoffCount = interrupts;
-	QueryCancelHoldoffCount = cancels;
 	strlcpy(failure, e->message, sizeof(failure));
 	st = e->sqlerrcode == ERRCODE_CONFIGURATION_LIMIT_EXCEEDED ? WIDE_TEMP_LIMIT
 		 : e->sqlerrcode == ERRCODE_DISK_FULL				   ? WIDE_NOSPACE
@@ -84,9 +79,8 @@ caught(MemoryContext caller, uint32 interrupts, uint32 cancels)
 static wide_status
 temp_open(void *ctx, char *path, size_t size, void **account, const char **why)
 {
-	MemoryContext caller = CurrentMemoryContext;
+	WtErrorPoint before = wt_error_point();
 	ResourceOwner owner = CurrentResourceOwner;
-	uint32 interrupts = InterruptHoldoffCount, cancels = QueryCancelHoldoffCount;
 	volatile wide_status st = WIDE_OK;
 
 	*account = NULL;
@@ -103,7 +97,7 @@ temp_open(void *ctx, char *path, size_t size, void **account, const char **why)
 	}
 	PG_CATCH();
 	{
-		st = caught(caller, interrupts, cancels);
+		st = caught(&before);
 	}
 	PG_END_TRY();
 	CurrentResourceOwner = owner;
@@ -114,8 +108,7 @@ static wide_status
 temp_resize(void *ctx, void *account, uint64_t bytes, const char **why)
 {
 	File file = file_of(account);
-	MemoryContext caller = CurrentMemoryContext;
-	uint32 interrupts = InterruptHoldoffCount, cancels = QueryCancelHoldoffCount;
+	WtErrorPoint before = wt_error_point();
 	volatile wide_status st = WIDE_OK;
 	char end = 0;
 
@@ -139,7 +132,7 @@ temp_resize(void *ctx, void *account, uint64_t bytes, const char **why)
 	}
 	PG_CATCH();
 	{
-		st = caught(caller, interrupts, cancels);
+		st = caught(&before);
 	}
 	PG_END_TRY();
 	return st;

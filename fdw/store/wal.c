@@ -63,14 +63,21 @@ static WtRecoveryTarget target;					   /* of the recovery */
 static bool left_out = false;					   /* a record beyond the target was met */
 static XLogRecPtr flushed_for = InvalidXLogRecPtr; /* last redo position that caused a flush */
 
-/* In PG_CATCH: keeps the error's message in failure and ends its handling. */
-static void
-swallow_error(MemoryContext caller)
+/*
+ * In PG_CATCH: keeps the error's message in failure and ends its handling.  Returns: WIDE_IO; or
+ * WIDE_INTERRUPTED for a cancellation, which the next check that may raise errors reports.
+ */
+static wide_status
+swallow_error(const WtErrorPoint *before)
 {
-	ErrorData *e = wt_error_take(caller);
+	ErrorData *e = wt_error_take(before);
+	bool cancelled = e->sqlerrcode == ERRCODE_QUERY_CANCELED;
 
 	strlcpy(failure, e->message ? e->message : "unknown error", sizeof(failure));
 	FreeErrorData(e);
+	if (cancelled)
+		InterruptPending = QueryCancelPending = true;
+	return cancelled ? WIDE_INTERRUPTED : WIDE_IO;
 }
 
 /* ----------------------------------------------------------------- writing */
@@ -79,7 +86,7 @@ swallow_error(MemoryContext caller)
 static XLogRecPtr
 append_external(const wide_bytes *parts, int nparts)
 {
-	MemoryContext caller = CurrentMemoryContext;
+	WtErrorPoint before = wt_error_point();
 	volatile XLogRecPtr lsn = InvalidXLogRecPtr;
 
 	PG_TRY();
@@ -88,8 +95,7 @@ append_external(const wide_bytes *parts, int nparts)
 	}
 	PG_CATCH();
 	{
-		swallow_error(caller);
-		XLogResetInsertion();
+		(void) swallow_error(&before);
 	}
 	PG_END_TRY();
 	return lsn;
@@ -134,7 +140,7 @@ record_end(XLogRecPtr lsn)
 static wide_status
 wal_sync(void *ctx, uint64_t lsn)
 {
-	MemoryContext caller = CurrentMemoryContext;
+	WtErrorPoint before = wt_error_point();
 	volatile wide_status st = WIDE_OK;
 
 	PG_TRY();
@@ -143,8 +149,7 @@ wal_sync(void *ctx, uint64_t lsn)
 	}
 	PG_CATCH();
 	{
-		swallow_error(caller);
-		st = WIDE_IO;
+		st = swallow_error(&before);
 	}
 	PG_END_TRY();
 	return st;
@@ -484,7 +489,7 @@ skip_missing(XLogRecPtr from)
 static wide_status
 wal_replay(void *ctx, uint64_t from, wide_replay_fn fn, void *arg)
 {
-	MemoryContext caller = CurrentMemoryContext;
+	WtErrorPoint before = wt_error_point();
 	volatile XLogRecPtr start = from;
 	volatile wide_status st = WIDE_OK;
 
@@ -513,8 +518,7 @@ wal_replay(void *ctx, uint64_t from, wide_replay_fn fn, void *arg)
 	}
 	PG_CATCH();
 	{
-		swallow_error(caller);
-		st = WIDE_IO;
+		st = swallow_error(&before);
 	}
 	PG_END_TRY();
 	replaying = InvalidXLogRecPtr;
@@ -572,7 +576,7 @@ in_history(TimeLineID tli, XLogRecPtr lsn)
 static bool
 wal_contains(void *ctx, uint32_t branch, uint64_t lsn)
 {
-	MemoryContext caller = CurrentMemoryContext;
+	WtErrorPoint before = wt_error_point();
 	volatile bool yes = false;
 
 	failure[0] = '\0';
@@ -582,7 +586,7 @@ wal_contains(void *ctx, uint32_t branch, uint64_t lsn)
 	}
 	PG_CATCH();
 	{
-		swallow_error(caller);
+		(void) swallow_error(&before);
 	}
 	PG_END_TRY();
 	return yes;

@@ -50,7 +50,7 @@ static FullTransactionId prepared_xid; /* with this xid; invalid: without one */
 static bool
 notifies(void)
 {
-	MemoryContext old = CurrentMemoryContext;
+	WtErrorPoint before = wt_error_point();
 	volatile bool some = false;
 
 	PG_TRY();
@@ -59,8 +59,7 @@ notifies(void)
 	}
 	PG_CATCH();
 	{
-		MemoryContextSwitchTo(old);
-		FlushErrorState();
+		FreeErrorData(wt_error_take(&before));
 		some = true;
 	}
 	PG_END_TRY();
