@@ -467,8 +467,9 @@ extern void wide_batch_free(wide_batch *b);
  * timestamp is assigned at commit.  All cells of a batch get the same one, above all
  * that were assigned before in the store, unless it is not above floor_ts: that is
  * wide_cell.floor_ts of the newest version that a read-modify-write has seen,
- * INT64_MIN for a blind put.  ttl_us > 0: the cell expires that many microseconds
- * after its timestamp.
+ * INT64_MIN for a blind put.  Where no timestamp is above floor_ts, the put replaces
+ * that version.  ttl_us > 0: the cell expires that many microseconds after its
+ * timestamp.
  */
 extern wide_status wide_batch_put(wide_batch *b, wide_family_id family, wide_bytes row,
 								  wide_bytes qualifier, int64_t ts, int64_t floor_ts,

@@ -209,4 +209,33 @@ CALL stamp_round('{"d": {}, "e": {}}', 'any');
 CALL stamp_round('{"d": {"versions": 2}, "e": {"versions": 2}}', 'projected');
 CALL stamp_round('{"d": {"versions": 3, "keep_deleted": true}, "e": {"versions": 3, "ttl": "1 day", "min_versions": 2}}', 'any');
 
+-- A cell at the end of time, where no later timestamp exists: a change that reads the cell first replaces
+-- that version, and a delete takes it away.
+CREATE FOREIGN TABLE stamp_end (k int, v int, n bigint OPTIONS (encoding 'counter'), j text) SERVER widetable OPTIONS (families '{"d": {"versions": 3}}');
+CREATE FOREIGN TABLE stamp_end_cells (k int, family text, qualifier text, ts bigint, value bytea)
+    SERVER widetable OPTIONS (layout 'cells', table_name 'public.stamp_end');
+SELECT count(*) FROM (VALUES (1, 0), (2, 1), (3, 2)) e(k, before),
+    LATERAL (VALUES (widetable.put('stamp_end', k, 'v', 10 * k, ts => 9223372036854775807 - before)),
+                    (widetable.put('stamp_end', k, 'n', 10 * k, ts => 9223372036854775807 - before)),
+                    (widetable.put('stamp_end', k, 'j', 'x', ts => 9223372036854775807 - before))) p;
+UPDATE stamp_end SET v = v + 1 RETURNING k, v;
+BEGIN;
+UPDATE stamp_end SET v = v + 1, j = j || 'y';
+SAVEPOINT a;
+UPDATE stamp_end SET v = 0;
+ROLLBACK TO a;
+SELECT k, widetable.increment('stamp_end', k, 'n', 5) FROM stamp_end ORDER BY k;
+UPDATE stamp_end SET v = v + 1;
+SELECT * FROM stamp_end;
+COMMIT;
+SELECT k, widetable.append('stamp_end', k, 'j', 'z') IS NOT NULL AS appended FROM stamp_end ORDER BY k;
+SELECT widetable.flush('stamp_end');
+SELECT * FROM stamp_end;
+SELECT k, qualifier, 9223372036854775807 - ts AS before_end, value FROM stamp_end_cells WHERE ts > 9e18 ORDER BY k, qualifier, ts DESC;
+UPDATE stamp_end SET v = NULL WHERE k = 1;
+DELETE FROM stamp_end WHERE k = 2;
+SELECT widetable.compact('stamp_end');
+SELECT * FROM stamp_end;
+DROP FOREIGN TABLE stamp_end, stamp_end_cells;
+
 DROP FOREIGN TABLE stamp, stamp_log;

@@ -356,9 +356,12 @@ wide_batch_put(wide_batch *b, wide_family_id family, wide_bytes row, wide_bytes 
 	if (ts != WIDE_TS_AUTO)
 		return batch_insert(b, family, &e, 0, INT64_MIN);
 	if (floor_ts >= INT64_MAX - 1)
-		return status_fail(
-			WIDE_LIMIT,
-			"timestamps are exhausted: the cell's newest version is at the end of time");
+	{
+		/* nothing is above the end of time: of two puts with the same timestamp the later one
+		 * counts */
+		e.ts = floor_ts;
+		return batch_insert(b, family, &e, 0, INT64_MIN);
+	}
 	e.ts = provisional_ts(b, floor_ts);
 	return batch_insert(b, family, &e, OP_AUTO, floor_ts);
 }

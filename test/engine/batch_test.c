@@ -243,12 +243,19 @@ test_automatic(void **state)
 	assert_ok(store_commit(&s, b, NULL));
 	assert_ok(wide_batch_new(s.db, &b));
 	put(b, "u", "q", WIDE_TS_AUTO, INT64_MIN, "g");
-	assert_int_equal(wide_batch_put(b, fam[0], text("u"), text("q"), WIDE_TS_AUTO, INT64_MAX - 1, 0,
-									text("h")),
-					 WIDE_LIMIT);
+	/* at the end of time: the version seen is replaced, also more than once */
+	put(b, "u", "y", INT64_MAX, INT64_MIN, "h");
+	put(b, "u", "z", INT64_MAX - 1, INT64_MIN, "i");
+	put(b, "u", "z", WIDE_TS_AUTO, INT64_MAX - 1, "j");
+	assert_ok(store_commit(&s, b, NULL));
+	assert_ok(wide_batch_new(s.db, &b));
+	put(b, "u", "y", WIDE_TS_AUTO, INT64_MAX, "k");
+	put(b, "u", "y", WIDE_TS_AUTO, INT64_MAX, "l");
+	put(b, "u", "z", WIDE_TS_AUTO, INT64_MAX - 1, "m");
 	assert_ok(store_commit(&s, b, NULL));
 	snprintf(want, sizeof want,
-			 "0/r/q@%lld=c;0/r/q@5=explicit;0/s/p@%lld=e;0/s/q@%lld=d;0/s/q@%lld=f;0/u/q@%lld=g;",
+			 "0/r/q@%lld=c;0/r/q@5=explicit;0/s/p@%lld=e;0/s/q@%lld=d;0/s/q@%lld=f;0/u/q@%lld=g;"
+			 "0/u/y@9223372036854775807=l;0/u/z@9223372036854775806=m;",
 			 (long long) t, (long long) t + 78, (long long) t + 2, (long long) t + 1,
 			 (long long) t + 3);
 	expect(&s, want);
