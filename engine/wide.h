@@ -569,7 +569,7 @@ extern void wide_on_injection_point(void (*fn)(void *arg, const char *name), voi
 
 /*
  * Locks a row until wide_row_unlock.  Succeeds if this process holds it already.
- * WIDE_BUSY: *holder is the owner value (wide_set_owner) of one process that
+ * Errors: WIDE_BUSY: *holder is the owner value (wide_set_owner) of one process that
  * holds it; the caller waits for that by means of the host and tries again.
  * There is always room: beyond the capacity of the lock table rows share locks.
  */

@@ -313,7 +313,7 @@ wide_row_lock(wide_db *db, wide_table_id table, wide_bytes row, uint64_t *holder
 	if (other != 0)
 	{
 		counter_add(db, COUNTER_ROW_LOCK_WAITS, 1);
-		return WIDE_BUSY;
+		return status_fail(WIDE_BUSY, "another transaction holds the lock of the row");
 	}
 	if (left > db->locks->after)
 		db->locks->after = left;

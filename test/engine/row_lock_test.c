@@ -27,6 +27,7 @@ test_basic(void **state)
 	assert_int_equal(lock_row(a, 1, 5, &holder), WIDE_OK);
 	assert_int_equal(wide_row_locks_held(a), 1);
 	assert_int_equal(lock_row(b, 1, 5, &holder), WIDE_BUSY);
+	assert_string_equal(wide_error_text(), "another transaction holds the lock of the row");
 	assert_int_equal(holder, 1001);
 	assert_int_equal(lock_row(b, 2, 5, &holder), WIDE_OK); /* another table */
 	assert_int_equal(lock_row(b, 1, 6, &holder), WIDE_OK);
