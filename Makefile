@@ -5,7 +5,7 @@
 #   make check                      everything on a private cluster (./test/check)
 #   make demo                       the demo (./test/demo)
 #   make check-engine               engine unit tests only
-#   make check-sanitize             engine unit tests under address and undefined sanitizers
+#   make check-sanitize             engine unit tests under address and undefined sanitizers (./test/check sanitize: fuzzers, and the server)
 #   make check-clang                build with clang and its warnings
 #   make check-clients              programs and libraries that read and write wide tables (./test/clients)
 

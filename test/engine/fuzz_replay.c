@@ -5,6 +5,8 @@
  * two bytes of length, and the payload.  If there is a directory "corpus_replay", the
  * records of a real store are put into it first, as a start.
  *
+ *   make fuzz        with fuzz_driver.c, or with libFuzzer:
+ *
  *   mkdir -p corpus_replay
  *   clang -g -O1 -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE -I../.. \
  *       fuzz_replay.c $(find ../../engine -name '*.c') -lzstd -lxxhash -lpthread -lm -o fuzz_replay
