@@ -81,9 +81,11 @@ static bool
 write_kept(const KeptTarget *k)
 {
 	static const char tmp[] = TARGET_FILE ".tmp";
-	int fd = OpenTransientFile(tmp, O_WRONLY | O_CREAT | O_TRUNC | PG_BINARY);
-	int e = 0;
+	int fd, e = 0;
 
+	/* what has that name is left over from a crash, or is not ours */
+	(void) unlink(tmp);
+	fd = OpenTransientFile(tmp, O_WRONLY | O_CREAT | O_EXCL | PG_BINARY);
 	if (fd < 0)
 		return false;
 	errno = ENOSPC; /* if the write is short */
