@@ -156,13 +156,13 @@ void
 wt_cell_argument_read_newest(WtCall *c, WtCellRef *refs, int n)
 {
 	wt_cell_read_newest(NULL, c->key, refs, n);
-	if (IsolationUsesXactSnapshot())
+	if (n > 0 && IsolationUsesXactSnapshot())
 	{
 		SnapshotData snapshot = *GetActiveSnapshot();
-		WtCellRef *seen = palloc(sizeof(WtCellRef) * Max(1, n));
+		WtCellRef *seen = palloc(sizeof(WtCellRef) * n);
 
 		snapshot.curcid = PG_UINT32_MAX;
-		wt_bytes_copy(seen, refs, sizeof(WtCellRef) * n);
+		memcpy(seen, refs, sizeof(WtCellRef) * n);
 		wt_cell_read_newest(&snapshot, c->key, seen, n);
 		for (int i = 0; i < n; i++)
 		{
