@@ -52,7 +52,7 @@ typedef struct WtAnchor
 	TimestampTz target_time; /* at which; set if target_by_time */
 
 	/* time_mark.c */
-	pg_atomic_uint64 mark_time;	 /* TimestampTz of the last time mark */
+	pg_atomic_uint64 unmarked;	 /* TimestampTz of a commit since the last time mark; 0: none */
 	pg_atomic_uint64 marked_lsn; /* visible_lsn of the store before the last time mark */
 } WtAnchor;
 

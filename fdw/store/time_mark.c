@@ -19,20 +19,26 @@
 #include "fdw/store/anchor.h"
 #include "fdw/store/error.h"
 
-/* Between marks of sessions.  The worker, which looks each second, usually comes first. */
+/* A commit without a mark for that long has sessions write one: the worker, which looks each
+ * second, is busy or absent. */
 #define MARK_MS 2000
 
 bool
 wt_time_mark_is_due(void)
 {
 	WtAnchor *a = wt_anchor();
-	uint64 last = pg_atomic_read_u64(&a->mark_time);
+	uint64 since = pg_atomic_read_u64(&a->unmarked);
 	TimestampTz now = GetCurrentTimestamp();
 
-	/* also when the clock was set back */
-	if (now >= (TimestampTz) last && now - (TimestampTz) last < MARK_MS * INT64CONST(1000))
+	if (since == 0)
+	{
+		(void) pg_atomic_compare_exchange_u64(&a->unmarked, &since, (uint64) now);
 		return false;
-	return pg_atomic_compare_exchange_u64(&a->mark_time, &last, (uint64) now);
+	}
+	/* also when the clock was set back */
+	if (now >= (TimestampTz) since && now - (TimestampTz) since < MARK_MS * INT64CONST(1000))
+		return false;
+	return pg_atomic_compare_exchange_u64(&a->unmarked, &since, 0);
 }
 
 /* Commits a transaction that does nothing but take an xid.  Its record need not be flushed. */
@@ -67,8 +73,8 @@ wt_time_mark_write(wide_db *db)
 		return;
 	PG_TRY();
 	{
+		pg_atomic_write_u64(&a->unmarked, 0);
 		commit_with_xid();
-		pg_atomic_write_u64(&a->mark_time, (uint64) GetCurrentTimestamp());
 		pg_atomic_write_u64(&a->marked_lsn, s.visible_lsn);
 	}
 	PG_CATCH();
