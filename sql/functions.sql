@@ -445,6 +445,20 @@ SELECT widetable.check_and_mutate('fn_many', 'p', 'n', 'is null', NULL, jsonb_bu
 SELECT widetable.check_and_mutate('fn_many', 'o', 'n', 'is null', NULL, one_cell) FROM many;
 DO $$ BEGIN FOR i IN 1 .. 100000 LOOP PERFORM widetable.increment('fn_many', 'o', 'n'); END LOOP; END $$;
 SELECT n, widetable.get('fn_many', 'o') AS cells FROM fn_many WHERE k = 'o';
+-- its newest version ahead of the clock: all increments have one provisional timestamp; a half is rolled back
+SELECT widetable.put('fn_many', 's', 'n', 1::bigint, 2500000000000000);
+DO $$ BEGIN FOR i IN 1 .. 100000 LOOP PERFORM widetable.increment('fn_many', 's', 'n'); END LOOP; END $$;
+DO $$
+BEGIN
+    FOR i IN 1 .. 40000 LOOP
+        BEGIN
+            PERFORM widetable.increment('fn_many', 's', 'n');
+            IF i % 2 = 0 THEN RAISE division_by_zero; END IF;
+        EXCEPTION WHEN division_by_zero THEN NULL;
+        END;
+    END LOOP;
+END $$;
+SELECT n FROM fn_many WHERE k = 's';
 RESET statement_timeout;
 -- a call can be cancelled while it goes through its argument
 BEGIN;

@@ -58,8 +58,9 @@ typedef struct batch_source
  * Returns the newest automatic put to the current column that the source shows.
  *
  * Without floors provisional timestamps do not fall from operation to operation.  So where a put's
- * is not that of its floor, all that sort behind it are older, and a cell that is written n times
- * is read in the same time as any other.
+ * is not that of its floor, all that sort behind it are older.  Otherwise those with the same
+ * timestamp are, and are passed at once: it is that of every put to a cell whose newest version is
+ * ahead of the clock.  So a cell that is written n times is read in the same time as any other.
  */
 static uint64_t
 newest_auto(batch_source *b)
@@ -69,19 +70,22 @@ newest_auto(batch_source *b)
 	uint64_t newest = 0;
 
 	memtable_cursor_open(&c, &b->list->m);
-	for (memtable_seek(&c, b->s.family, e->ukey, e->klen, INT64_MAX, SEQ_MAX); memtable_valid(&c);
-		 memtable_next(&c))
+	memtable_seek(&c, b->s.family, e->ukey, e->klen, INT64_MAX, SEQ_MAX);
+	while (memtable_valid(&c) && c.family == b->s.family &&
+		   ukey_compare(c.e.ukey, c.e.klen, e->ukey, e->klen) == 0)
 	{
 		uint64_t op = op_number(c.e.seq);
 
-		if (c.family != b->s.family || ukey_compare(c.e.ukey, c.e.klen, e->ukey, e->klen) != 0)
-			break;
 		if (op >= b->mark || !op_is_auto(c.e.seq) || op_undone_has(&b->batch->ops.undone, op))
+		{
+			memtable_next(&c);
 			continue;
+		}
 		if (op >= newest)
 			newest = op;
 		if (!(c.e.seq & OP_FLOOR) || c.e.ts - 1 > (int64_t) get_u64le(c.e.value))
 			break;
+		memtable_seek(&c, b->s.family, e->ukey, e->klen, c.e.ts - 1, SEQ_MAX);
 	}
 	return newest;
 }
