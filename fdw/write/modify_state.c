@@ -369,12 +369,16 @@ wt_modify_state_errhint_upsert(const WtModify *m)
 	switch (m->upsert)
 	{
 		case WT_UPSERT_COLUMNS:
+			return errhint(
+				"INSERT writes over existing rows only with the privilege UPDATE of each "
+				"column that gets a value, also by a default, and through a view only if "
+				"the view shows the column.");
 		case WT_UPSERT_RIGHTS:
 			return errhint("INSERT writes over existing rows only for roles with the privilege "
 						   "UPDATE.");
 		case WT_UPSERT_HIDDEN:
 			return errhint("INSERT does not write over existing rows under row security, nor "
-						   "through views WITH CHECK OPTION or with security_barrier.");
+						   "through views with a condition or with security_barrier.");
 		case WT_UPSERT_MOVED:
 			return errhint("UPDATE of a partition key and MERGE do not write over existing rows.");
 		case WT_UPSERT_ALL:

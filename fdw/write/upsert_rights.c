@@ -8,11 +8,12 @@
  *
  *	1.	the privilege UPDATE, of each user that PostgreSQL checks for INSERT: the
  *		current user on the relation that the statement names and, below a view,
- *		the view's owner on the view's table.  With UPDATE of some columns only, a
- *		row that gives a value to another column must be new.
+ *		the view's owner on the view's table.  With UPDATE of some columns only, or
+ *		through a view that shows some columns only, a row that gives a value to
+ *		another column, by a default perhaps, must be new.
  *	2.	the existing row must be one that an UPDATE could find.  INSERT cannot test
- *		that without reading the row, so under row security, through a view WITH
- *		CHECK OPTION and through a security_barrier view the row must be new.
+ *		that without reading the row, so under row security, through a view with
+ *		a condition and through a security_barrier view the row must be new.
  *	3.	a row that an UPDATE of a partition key moves here, and one that MERGE
  *		inserts, must be new, as in an ordinary table with a unique key.
  *
@@ -55,49 +56,103 @@ checked_user(const WtPermissions *p)
 }
 
 /*
- * Returns the relation that an updatable view passes its INSERTs to; InvalidOid for
- * other relations.  *barrier is set if the view is a security_barrier view.
+ * Returns the relation that an updatable view passes its INSERTs to, with the view's query and that
+ * relation's place in it; InvalidOid for other relations.  *view: to be closed, NULL if it is none.
  */
 static Oid
-view_target(Oid relid, bool *barrier)
+open_view(Oid relid, Relation *view, Query **query, int *rtindex)
 {
-	Relation view;
-	Oid target = InvalidOid;
+	List *from;
+	RangeTblEntry *rte;
 
+	*view = NULL;
 	if (get_rel_relkind(relid) != RELKIND_VIEW)
 		return InvalidOid;
-	view = relation_open(relid, AccessShareLock);
-	if (view->rd_rel->relhasrules)
+	*view = relation_open(relid, AccessShareLock);
+	if (!(*view)->rd_rel->relhasrules)
+		return InvalidOid;
+	*query = get_view_query(*view);
+	from = (*query)->jointree->fromlist;
+	if (list_length(from) != 1 || !IsA(linitial(from), RangeTblRef))
+		return InvalidOid;
+	*rtindex = linitial_node(RangeTblRef, from)->rtindex;
+	rte = rt_fetch(*rtindex, (*query)->rtable);
+	return rte->rtekind == RTE_RELATION ? rte->relid : InvalidOid;
+}
+
+static void
+close_view(Relation view)
+{
+	if (view != NULL)
+		relation_close(view, AccessShareLock);
+}
+
+/*
+ * As open_view(), of which it returns the relation only.  *hides is set if an UPDATE through the
+ * view does not find all rows of that relation, or if the view is a security_barrier view.
+ */
+static Oid
+view_target(Oid relid, bool *hides)
+{
+	Relation view;
+	Query *query;
+	int rtindex;
+	Oid target = open_view(relid, &view, &query, &rtindex);
+
+	if (OidIsValid(target))
+		*hides = RelationIsSecurityView(view) || query->jointree->quals != NULL;
+	close_view(view);
+	return target;
+}
+
+/*
+ * Returns the number of the column by which a view shows a column of the target, directly
+ * or through other views; InvalidAttrNumber: by none.
+ */
+static AttrNumber
+view_column(Oid relid, Oid target, AttrNumber attno)
+{
+	Relation view;
+	Query *query;
+	int rtindex;
+	Oid below;
+	AttrNumber found = InvalidAttrNumber;
+
+	if (relid == target)
+		return attno;
+	below = open_view(relid, &view, &query, &rtindex);
+	if (OidIsValid(below))
+		attno = view_column(below, target, attno);
+	if (OidIsValid(below) && attno != InvalidAttrNumber)
 	{
-		Query *query = get_view_query(view);
-		List *from = query->jointree->fromlist;
+		ListCell *lc;
 
-		if (list_length(from) == 1 && IsA(linitial(from), RangeTblRef))
+		foreach(lc, query->targetList)
 		{
-			RangeTblEntry *rte = rt_fetch(linitial_node(RangeTblRef, from)->rtindex, query->rtable);
+			TargetEntry *tle = lfirst_node(TargetEntry, lc);
+			Var *v = (Var *) tle->expr;
 
-			if (rte->rtekind == RTE_RELATION)
-				target = rte->relid;
+			if (!tle->resjunk && IsA(v, Var) && v->varno == rtindex && v->varattno == attno)
+				found = tle->resno;
 		}
 	}
-	*barrier = RelationIsSecurityView(view);
-	relation_close(view, AccessShareLock);
-	return target;
+	close_view(view);
+	return found;
 }
 
 /*
  * Returns the target relation and the views through which the statement inserts into
  * it.  Several statements of one WITH may insert into the table, through different
- * views; all of these views count for each of them.  *barrier: one of the views is a
- * security_barrier view.
+ * views; all of these views count for each of them.  *hidden: one of the views hides
+ * rows.
  */
 static List *
-insert_chain(List *permissions, Oid target, bool *barrier)
+insert_chain(List *permissions, Oid target, bool *hidden)
 {
 	List *chain = list_make1_oid(target);
 	bool grew = true;
 
-	*barrier = false;
+	*hidden = false;
 	while (grew)
 	{
 		ListCell *lc;
@@ -112,28 +167,11 @@ insert_chain(List *permissions, Oid target, bool *barrier)
 				!list_member_oid(chain, view_target(p->relid, &hides)))
 				continue;
 			chain = lappend_oid(chain, p->relid);
-			*barrier |= hides;
+			*hidden |= hides;
 			grew = true;
 		}
 	}
 	return chain;
-}
-
-/* Returns true if the user may UPDATE all columns that the statement inserts into. */
-static bool
-may_update_inserted(const WtPermissions *p)
-{
-	int col = -1;
-
-	if (bms_is_empty(p->insertedCols))
-		return false;
-	while ((col = bms_next_member(p->insertedCols, col)) >= 0)
-	{
-		if (pg_attribute_aclcheck(p->relid, col + FirstLowInvalidHeapAttributeNumber,
-								  checked_user(p), ACL_UPDATE) != ACLCHECK_OK)
-			return false;
-	}
-	return true;
 }
 
 /* Returns true if the column's value becomes cells, so that INSERT may replace some. */
@@ -145,13 +183,16 @@ writes_cells(const WtColumn *c)
 }
 
 /*
- * Removes from columns those that the user may not UPDATE.  relid is the statement's
- * target: t itself, or a parent with the same names of columns.  A generated column
- * needs no privilege: its value follows from the others.
+ * Removes from columns those that the user of p may not UPDATE through p's relation.
+ * target is the statement's: t itself, or a parent with the same names of columns; p's
+ * relation is the target or a view on it.  A generated column needs no privilege: its
+ * value follows from the others.
  */
 static void
-restrict_columns(const WtTable *t, Oid relid, Oid user, bool *columns)
+restrict_columns(const WtTable *t, const WtPermissions *p, Oid target, bool *columns)
 {
+	bool all = pg_class_aclcheck(p->relid, checked_user(p), ACL_UPDATE) == ACLCHECK_OK;
+
 	for (int i = 0; i < t->natts; i++)
 	{
 		const WtColumn *c = &t->columns[i];
@@ -159,23 +200,14 @@ restrict_columns(const WtTable *t, Oid relid, Oid user, bool *columns)
 
 		if (!writes_cells(c) || c->computed)
 			continue;
-		attno = get_attnum(relid, c->name);
+		attno = get_attnum(target, c->name);
+		if (attno != InvalidAttrNumber)
+			attno = view_column(p->relid, target, attno);
 		if (attno == InvalidAttrNumber ||
-			pg_attribute_aclcheck(relid, attno, user, ACL_UPDATE) != ACLCHECK_OK)
+			(!all &&
+			 pg_attribute_aclcheck(p->relid, attno, checked_user(p), ACL_UPDATE) != ACLCHECK_OK))
 			columns[i] = false;
 	}
-}
-
-/* Returns true if a column that writes cells is left. */
-static bool
-any_column(const WtTable *t, const bool *columns)
-{
-	for (int i = 0; i < t->natts; i++)
-	{
-		if (writes_cells(&t->columns[i]) && !t->columns[i].computed && columns[i])
-			return true;
-	}
-	return false;
 }
 
 /* Returns true if row security hides rows of the relation from a user of the statement. */
@@ -207,6 +239,7 @@ static WtUpsert
 check_privileges(List *permissions, List *chain, Oid target, const WtTable *t, bool **columns)
 {
 	bool *may = NULL;
+	bool any = false, all = true, lacks = false;
 	ListCell *lc;
 
 	foreach(lc, permissions)
@@ -214,25 +247,32 @@ check_privileges(List *permissions, List *chain, Oid target, const WtTable *t, b
 		const WtPermissions *p = lfirst(lc);
 
 		if (!(p->requiredPerms & ACL_INSERT) || !list_member_oid(chain, p->relid) ||
-			pg_class_aclcheck(p->relid, checked_user(p), ACL_UPDATE) == ACLCHECK_OK)
+			(p->relid == target &&
+			 pg_class_aclcheck(target, checked_user(p), ACL_UPDATE) == ACLCHECK_OK))
 			continue;
-		if (p->relid != target)
-		{
-			if (!may_update_inserted(p))
-				return WT_UPSERT_RIGHTS;
-			continue;
-		}
 		if (may == NULL)
 		{
 			may = palloc(sizeof(bool) * Max(1, t->natts));
 			memset(may, true, sizeof(bool) * t->natts);
 		}
-		restrict_columns(t, target, checked_user(p), may);
+		lacks |= pg_class_aclcheck(p->relid, checked_user(p), ACL_UPDATE) != ACLCHECK_OK;
+		restrict_columns(t, p, target, may);
 	}
-	*columns = may;
+	*columns = NULL;
 	if (may == NULL)
 		return WT_UPSERT_ALL;
-	return any_column(t, may) ? WT_UPSERT_COLUMNS : WT_UPSERT_RIGHTS;
+	for (int i = 0; i < t->natts; i++)
+	{
+		if (!writes_cells(&t->columns[i]) || t->columns[i].computed)
+			continue;
+		any |= may[i];
+		all &= may[i];
+	}
+	/* a table may consist of its key */
+	if (all && (any || !lacks))
+		return WT_UPSERT_ALL;
+	*columns = may;
+	return any ? WT_UPSERT_COLUMNS : WT_UPSERT_RIGHTS;
 }
 
 WtUpsert
@@ -244,15 +284,15 @@ wt_upsert_rights(const ModifyTableState *mtstate, const ResultRelInfo *rinfo, co
 	Relation target = rinfo->ri_RootResultRelInfo ? rinfo->ri_RootResultRelInfo->ri_RelationDesc
 												  : rinfo->ri_RelationDesc;
 	List *chain;
-	bool barrier;
+	bool hidden;
 
 	*columns = NULL;
 	if (mtstate->operation != CMD_INSERT)
 		return WT_UPSERT_MOVED;
 	if ((plan && plan->withCheckOptionLists != NIL) || has_row_security(permissions, target))
 		return WT_UPSERT_HIDDEN;
-	chain = insert_chain(permissions, RelationGetRelid(target), &barrier);
-	if (barrier)
+	chain = insert_chain(permissions, RelationGetRelid(target), &hidden);
+	if (hidden)
 		return WT_UPSERT_HIDDEN;
 	return check_privileges(permissions, chain, RelationGetRelid(target), t, columns);
 }
