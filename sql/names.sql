@@ -127,6 +127,25 @@ SELECT * FROM names.member;
 SET ROLE regress_wt_team;
 CREATE FOREIGN TABLE names.team2 (k text COLLATE "C", v text) SERVER widetable OPTIONS (table_name 'names.team');
 RESET ROLE;
+-- by its own name a foreign table gets no rows of another role, also not of one that its owner is a member of
+RESET ROLE;
+ALTER ROLE regress_wt_member NOINHERIT;
+SET ROLE regress_wt_team;
+CREATE FOREIGN TABLE names.trap (k text COLLATE "C", v text) SERVER widetable OPTIONS (table_name 'names.of_member');
+SET ROLE regress_wt_member;
+CREATE FOREIGN TABLE names.of_member (k text COLLATE "C", v text) SERVER widetable;
+CREATE FOREIGN TABLE names.of_member (k text COLLATE "C", v text) SERVER widetable OPTIONS (table_name 'names.of_member');
+RESET ROLE;
+ALTER ROLE regress_wt_member INHERIT;
+SET ROLE regress_wt_member;
+CREATE FOREIGN TABLE names.of_member (k text COLLATE "C", v text) SERVER widetable;
+SET client_min_messages = notice;
+CREATE FOREIGN TABLE names.of_member (k text COLLATE "C", v text) SERVER widetable OPTIONS (table_name 'names.of_member');
+SET client_min_messages = warning;
+SET ROLE regress_wt_team;
+DROP FOREIGN TABLE names.trap;
+RESET ROLE;
+DROP FOREIGN TABLE names.of_member;
 -- every foreign table counts, not only the first one
 ALTER FOREIGN TABLE names.member OWNER TO regress_wt_team;
 SET ROLE regress_wt_member;

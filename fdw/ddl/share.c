@@ -38,6 +38,7 @@ void
 wt_share_check(WtTable *t, wide_table_id id)
 {
 	Oid owner = wt_share_owner(t->relid);
+	bool may, told = false;
 	ListCell *lc;
 
 	foreach(lc, wt_binding_tables(wt_batch(false), id))
@@ -45,19 +46,29 @@ wt_share_check(WtTable *t, wide_table_id id)
 		Oid relid = lfirst_oid(lc);
 		Oid other = wt_share_owner(relid);
 
-		if (!OidIsValid(other) || relid == t->relid)
+		if (!OidIsValid(other) || relid == t->relid || other == owner)
 			continue;
-		if (t->name_given ? has_privs_of_role(owner, other)
-						  : is_member_of_role_nosuper(owner, other))
+		may = has_privs_of_role(owner, other);
+		if (may && t->name_given)
+		{
+			if (!told)
+				ereport(NOTICE,
+						(errmsg("foreign table \"%s\" shows the rows of foreign table \"%s\" of role "
+								"\"%s\"",
+								get_rel_name(t->relid),
+								get_rel_name(relid),
+								GetUserNameFromId(other, false)),
+						 errdetail("Both show stored table \"%s\".", t->table_name)));
+			told = true;
 			continue;
+		}
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("permission denied for stored table \"%s\"", t->table_name),
 				 errdetail("Foreign table \"%s\" of role \"%s\" shows it.",
 						   get_rel_name(relid),
 						   GetUserNameFromId(other, false)),
-				 !t->name_given && superuser_arg(owner)
-					 ? errhint("Set option table_name to show it as well, or to another name for "
+				 may ? errhint("Set option table_name to show it as well, or to another name for "
 							   "a stored table of its own.")
 					 : errhint("Set option table_name to another name.")));
 	}

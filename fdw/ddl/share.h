@@ -17,8 +17,10 @@
 /*
  * Requires: the name of the stored table is locked (ddl_lock.h).
  * Errors: 42501 unless the owner of the foreign table has the privileges of the owners of all
- * foreign tables on the stored table.  A superuser has them only if the foreign table states
- * table_name: by its own name it never gets the rows of other roles.
+ * foreign tables on the stored table.  It has them for those of other roles only if the foreign
+ * table states table_name: by its own name it never gets the rows of other roles, also not of those
+ * that the owner is a member of, because others who are may have named the stored table.  Who joins
+ * other roles is told so.
  */
 extern void wt_share_check(WtTable *t, wide_table_id id);
 
