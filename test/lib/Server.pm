@@ -242,13 +242,16 @@ sub litter_now
 {
 	my $listed = value('SELECT DISTINCT file FROM widetable.pg_stat_widetable_files');
 	return ('the files cannot be listed') unless defined $listed;
+	# the view shows those of its database
+	my $all = value('SELECT files FROM widetable.pg_stat_widetable');
+	my $n = () = $listed =~ /\d+/g;
 	my %there;
 	opendir my $d, store_dir() or return (store_dir() . ": $!");
 	$there{$_} = 1 for grep { !/^\.\.?$/ } readdir $d;
 	my ($manifest) = slurp(store_dir() . '/CURRENT') =~ /(manifest-[0-9a-f]+)/;
 	my %ok = map { $_ => 1 } 'CURRENT', defined $manifest ? $manifest : ();
 	for my $f (split /\n/, $listed) { $ok{ sprintf '%08x.sst', $f } = 1; }
-	return (map({ "$_ is left over" } grep { !$ok{$_} } sort keys %there), map({ "$_ is missing" } grep { !$there{$_} } sort keys %ok));
+	return (($n < $all ? "$all files, $n of them in this database" : ()), map({ "$_ is left over" } grep { !$ok{$_} } sort keys %there), map({ "$_ is missing" } grep { !$there{$_} } sort keys %ok));
 }
 
 1;
