@@ -53,8 +53,8 @@ wt_share_check(WtTable *t, wide_table_id id)
 		{
 			if (!told)
 				ereport(NOTICE,
-						(errmsg("foreign table \"%s\" shows the rows of foreign table \"%s\" of role "
-								"\"%s\"",
+						(errmsg("foreign table \"%s\" shows the rows of foreign table \"%s\" "
+								"of role \"%s\"",
 								get_rel_name(t->relid),
 								get_rel_name(relid),
 								GetUserNameFromId(other, false)),
