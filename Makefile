@@ -11,7 +11,7 @@
 
 EXTENSION = widetable
 MODULE_big = widetable
-DATA = sql/widetable--1.0.sql
+DATA = sql/widetable--1.0.sql sql/widetable--1.0--1.1.sql
 DOCS = README.md
 
 # The directory of this file, with a slash at the end: the checkout, also when

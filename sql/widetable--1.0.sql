@@ -1,6 +1,6 @@
 \echo Use "CREATE EXTENSION widetable" to load this file. \quit
 
--- ----------------------------------------------- the foreign-data wrapper
+-- ------------------------------------------------------------ the wrapper
 
 CREATE FUNCTION @extschema@.handler() RETURNS fdw_handler
     LANGUAGE C STRICT AS 'MODULE_PATHNAME', 'wt_handler';
@@ -13,7 +13,7 @@ COMMENT ON FOREIGN DATA WRAPPER widetable IS 'wide tables: row key, family, qual
 CREATE SERVER widetable FOREIGN DATA WRAPPER widetable;
 COMMENT ON SERVER widetable IS 'the store of this cluster';
 GRANT USAGE ON SCHEMA @extschema@ TO PUBLIC;
--- USAGE on the server lets a role make wide tables, which take memory and log from all roles: an administrator grants it.
+GRANT USAGE ON FOREIGN SERVER widetable TO PUBLIC;
 
 -- ------------------------------------- foreign tables make engine tables
 
@@ -27,16 +27,15 @@ CREATE EVENT TRIGGER widetable_ddl_command_end ON ddl_command_end
     EXECUTE FUNCTION @extschema@.ddl_command_end();
 CREATE EVENT TRIGGER widetable_sql_drop ON sql_drop
     EXECUTE FUNCTION @extschema@.sql_drop();
--- Commands that drop may drop the trigger above, which then does not fire. This trigger loads the library, which has a
--- hook. For CREATE FOREIGN TABLE it says which privilege is missing and how it is granted.
+-- commands that may drop the trigger above, which is not fired then: this one loads the library, which has a hook
 CREATE FUNCTION @extschema@.ddl_command_start() RETURNS event_trigger
     LANGUAGE C AS 'MODULE_PATHNAME', 'wt_ddl_command_start';
 REVOKE ALL ON FUNCTION @extschema@.ddl_command_start() FROM PUBLIC;
 CREATE EVENT TRIGGER widetable_ddl_command_start ON ddl_command_start
-    WHEN TAG IN ('DROP EXTENSION', 'DROP SCHEMA', 'DROP OWNED', 'CREATE FOREIGN TABLE')
+    WHEN TAG IN ('DROP EXTENSION', 'DROP SCHEMA', 'DROP OWNED')
     EXECUTE FUNCTION @extschema@.ddl_command_start();
 
--- --------------------------------------------------- functions on one row
+-- ------------------------------------------------------- cells of one row
 
 CREATE FUNCTION @extschema@.increment(rel regclass, key "any", col text, delta bigint DEFAULT 1)
     RETURNS bigint LANGUAGE C VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wt_sql_increment';
@@ -75,7 +74,7 @@ CREATE FUNCTION @extschema@.raw_cells(rel regclass, key "any",
     RETURNS SETOF record LANGUAGE C STABLE PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'wt_sql_raw_cells';
 
 -- The same with the key as text, for keys given as an untyped literal or
--- parameter: with "any" alone the type of a parameter would be undetermined.
+-- parameter: "any" alone would leave the type of a parameter undetermined.
 
 CREATE FUNCTION @extschema@.increment(rel regclass, key text, col text, delta bigint DEFAULT 1)
     RETURNS bigint LANGUAGE C VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wt_sql_increment';
@@ -249,7 +248,7 @@ REVOKE ALL ON FUNCTION @extschema@.stat_store(), @extschema@.stat_files(), @exts
     @extschema@.verify(regclass) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.stat_store(), @extschema@.stat_files(), @extschema@.stat_compactions(),
     @extschema@.verify(regclass) TO pg_monitor;
--- stat_families and stat_locks check privileges themselves: users of a view must be able to call its functions
+-- stat_families and stat_locks check themselves: users of a view need the right to call its functions
 GRANT SELECT ON @extschema@.pg_stat_widetable_tables, @extschema@.pg_stat_widetable_families,
     @extschema@.pg_stat_widetable_locks TO PUBLIC;
 GRANT SELECT ON @extschema@.pg_stat_widetable, @extschema@.pg_stat_widetable_files,
