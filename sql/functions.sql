@@ -347,6 +347,9 @@ SELECT widetable.check_and_mutate('fn_cm', 't', 'd:big', '=', 15::bigint, '[]') 
        widetable.check_and_mutate('fn_cm', 't', 'd:flt', '<', 2::float8, '[]') AS flt, widetable.check_and_mutate('fn_cm', 't', 'd:bool', '=', true, '[]') AS bool;
 SELECT widetable.check_and_mutate('fn_cm', 't', 'd:lit', '=', 10::bigint, '[]');
 SELECT widetable.check_and_mutate('fn_cm', 't', 'd:big', '=', 15, '[]');
+SELECT widetable.check_and_mutate('fn_cm', 't', 'd:num', '>', 9::numeric, '[]') AS num_gt, widetable.check_and_mutate('fn_cm', 't', 'd:num', '=', 10.500, '[]') AS num_eq,
+       widetable.check_and_mutate('fn_cm', 't', 'd:lit', '<', 9::numeric, '[]') AS lit_lt;
+SELECT widetable.check_and_mutate('fn_cm', 't', 'd:big', '<', 15.5, '[]');
 -- put and append obey the limits of the column's type
 CREATE DOMAIN fn_short AS varchar(3);
 CREATE DOMAIN fn_positive AS bigint CHECK (VALUE > 0);

@@ -31,6 +31,7 @@
 #include "fdw/table/encoding.h"
 #include "fdw/table/key_text.h"
 #include "fdw/table/types.h"
+#include "fdw/table/type_kind.h"
 
 /* An operator: the results of a comparison that it accepts. */
 typedef enum CheckOp
@@ -105,11 +106,21 @@ compare_values(const WtColumn *column, CheckOp op, Datum have, Datum want)
 		   DatumGetBool(FunctionCall2Coll(&tc->eq_opr_finfo, column->collation, have, want));
 }
 
+/* The type of a value to compare with a cell that no column maps.  json, for one, has no operators.
+ */
+static bool
+compares_as_value(Oid type)
+{
+	if (type == UNKNOWNOID || wt_is_bytes(type))
+		return false;
+	return wt_encoding_default(type, false) != WT_ENC_TEXT ||
+		   OidIsValid(lookup_type_cache(type, TYPECACHE_CMP_PROC)->cmp_proc);
+}
+
 /*
  * Returns true if "cell OP expected" holds.  If a column maps the cell, values of
- * its type are compared.  Else the operand's type decides, as in put: types with
- * a binary encoding compare as values, those stored as text or bytes compare as
- * unsigned bytes.
+ * its type are compared.  Else the operand's type decides, as in put: strings and
+ * bytes compare as unsigned bytes, all others as values of that type.
  */
 static bool
 check_holds(WtCall *c, const WtCallCell *cell, CheckOp op, Datum expected, Oid type)
@@ -127,8 +138,7 @@ check_holds(WtCall *c, const WtCallCell *cell, CheckOp op, Datum expected, Oid t
 							  wt_cell_value_decode(r->column, c->t, c->key, r->value.data,
 												   r->value.len),
 							  expected_value(r->column, expected, type));
-	if (type != UNKNOWNOID && (wt_encoding_default(type, false) == WT_ENC_BINARY ||
-							   wt_encoding_default(type, false) == WT_ENC_NESTED))
+	if (compares_as_value(type))
 	{
 		WtColumn plain = wt_cell_argument_plain_column(type);
 		Datum have;
