@@ -978,6 +978,14 @@ extern wide_status wide_split_keys(wide_db *db, wide_family_id family, int n, bo
  */
 extern wide_status wide_work(wide_db *db);
 /*
+ * After wide_work has returned WIDE_END.  Returns the microseconds in which the passing of time alone
+ * may make work: files expire, the store comes to rest.  0: something waits that no process
+ * announces (a file that a reader or a base backup still holds).  INT64_MAX: nothing.
+ * Work that others make is announced by host->wake_worker, except for what a snapshot held: when
+ * it is released, and at any change of a family's options, the host calls wide_work again.
+ */
+extern int64_t wide_work_due(wide_db *db);
+/*
  * Flushes everything committed so far, then does all background work there is,
  * without waiting for those three seconds.  Files that are not needed any more are
  * left to a worker if there is one.

@@ -279,18 +279,29 @@ batch_insert(wide_batch *b, wide_family_id family, entry *e, unsigned flags, int
 	e->seq = op_seq(b->ops.next, flags);
 	bytes = memtable_node_bytes(e->klen, e->vlen);
 	if (l != NULL && l->nodes > 0 &&
-		l->end + bytes + op_sort_bytes(l->nodes + 1, l->rows + 1) > b->spill.limit)
+		(l->end + bytes + op_sort_bytes(l->nodes + 1, l->rows + 1) > b->spill.limit ||
+		 bytes > l->capacity - l->end))
 	{
 		TRY(spill_batch(b));
 		l = b->ops.list;
 	}
 	if (l == NULL)
 	{
-		TRY(op_list_new(&b->ops.list));
+		TRY(op_list_new(b->spill.limit, bytes, &b->ops.list));
+		l = b->ops.list;
+	}
+	/* an empty list that was kept may be too small */
+	if (bytes > l->capacity - l->end && l->nodes == 0 && l->users == 0)
+	{
+		op_list_retire(l);
+		b->ops.list = NULL;
+		TRY(op_list_new(b->spill.limit, bytes, &b->ops.list));
 		l = b->ops.list;
 	}
 	if (bytes > l->capacity - l->end)
 		return status_fail(WIDE_LIMIT, "a change of %zu bytes has no room", bytes);
+	if (l->end + bytes > l->writable)
+		TRY(op_list_grow(l, l->end + bytes));
 	end = l->end + memtable_node_bytes_at(l->end, e->klen, e->vlen);
 	if (floor_ts == INT64_MIN)
 		memtable_write(&l->m, l->end, family, e);

@@ -2,8 +2,11 @@
  * op_list.c - the operations of a batch in memory, and sorting them.
  *
  * Operations are nodes of a skip list (memtable.c), written one behind the other
- * into reserved address space.  That costs memory only as far as it is touched, and
- * nodes never move.  Nodes are linked into the skip list only when a source reads
+ * into reserved address space, so nodes never move.  As much is reserved as the batch
+ * may fill before it spills, without access; it becomes writable in steps, as the list
+ * grows.  So a system that counts address space (RLIMIT_AS) or promised memory
+ * (vm.overcommit_memory = 2) counts about what a transaction uses, and a limit shows as
+ * WIDE_NOMEM or as an earlier spill, never as a signal.  Nodes are linked into the skip list only when a source reads
  * them: a load that is not read before its commit is sorted once instead, which
  * costs a tenth of the time.
  *
@@ -29,9 +32,9 @@
 #include "engine/set/memtable.h"
 #include "engine/batch/op.h"
 
-#define ARENA_BYTES ((uint64_t) 8 << 30)
-#define ARENA_LEAST ((uint64_t) 64 << 20)
-#define ARENA_KEEP	((uint64_t) 1 << 20) /* bytes that stay in memory for the next list */
+#define ARENA_UNIT ((uint64_t) 1 << 20)	 /* address space is reserved in multiples of this */
+#define ARENA_STEP ((uint64_t) 64 << 20) /* bytes that become writable at once, at most */
+#define ARENA_KEEP ((uint64_t) 1 << 20)	 /* bytes that stay in memory for the next list */
 
 wide_status
 op_list_no_memory(void)
@@ -44,43 +47,101 @@ op_list_no_memory(void)
 /* The address space of a freed list, for the process's next one: mapping and first touch cost more
  * than a small transaction. */
 static uint8_t *spare;
-static uint64_t spare_bytes;
+static uint64_t spare_bytes, spare_writable;
 
-static wide_status
-arena_take(op_list *l)
+static uint64_t
+round_up(uint64_t bytes)
 {
-	uint64_t bytes = ARENA_BYTES;
+	return (bytes + ARENA_UNIT - 1) & ~(ARENA_UNIT - 1);
+}
+
+/* Maps that many bytes without access; `at` NULL: anywhere, else in the place of what is there. */
+static void *
+map_reserved(void *at, uint64_t bytes)
+{
+	return mmap(at, bytes, PROT_NONE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (at != NULL ? MAP_FIXED : 0), -1, 0);
+}
+
+/* Reserves address space: `want` bytes if possible, else less, but not less than `least`. */
+static wide_status
+arena_take(op_list *l, uint64_t want, uint64_t least)
+{
 	void *p = MAP_FAILED;
 
+	if (spare != NULL && spare_bytes < want)
+	{
+		munmap(spare, spare_bytes);
+		spare = NULL;
+	}
 	if (spare != NULL)
 	{
 		l->base = spare;
 		l->capacity = spare_bytes;
+		l->writable = spare_writable;
 		spare = NULL;
 		return WIDE_OK;
 	}
-	for (; bytes >= ARENA_LEAST && p == MAP_FAILED; bytes /= 4)
+	for (uint64_t bytes = want;; bytes = round_up(bytes / 2) > least ? round_up(bytes / 2) : least)
 	{
-		p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-				 -1, 0);
-		if (p != MAP_FAILED)
-			l->capacity = bytes;
+		p = map_reserved(NULL, bytes);
+		l->capacity = bytes;
+		if (p != MAP_FAILED || bytes <= least)
+			break;
 	}
 	if (p == MAP_FAILED)
-		return status_fail(WIDE_NOMEM, "no address space for a transaction's changes");
+		return status_fail(WIDE_NOMEM,
+						   "no address space for a transaction's changes (%llu MB): a limit of the "
+						   "process's address space (ulimit -v) is too low",
+						   (unsigned long long) least >> 20);
 	l->base = p;
+	l->writable = 0;
 	return WIDE_OK;
 }
 
 wide_status
-op_list_new(op_list **out)
+op_list_grow(op_list *l, uint64_t end)
+{
+	uint64_t to = l->writable * 2;
+
+	if (to > l->writable + ARENA_STEP)
+		to = l->writable + ARENA_STEP;
+	if (to < end)
+		to = round_up(end);
+	if (to > l->capacity)
+		to = l->capacity;
+	if (mprotect(l->base + l->writable, to - l->writable, PROT_READ | PROT_WRITE) != 0)
+	{
+		/* as much as the change needs, and no more */
+		to = round_up(end);
+		if (to > l->capacity ||
+			mprotect(l->base + l->writable, to - l->writable, PROT_READ | PROT_WRITE) != 0)
+			return op_list_no_memory();
+	}
+	l->writable = to;
+	return WIDE_OK;
+}
+
+static void
+arena_free(uint8_t *base, uint64_t capacity)
+{
+	munmap(base, capacity);
+}
+
+wide_status
+op_list_new(uint64_t limit, uint64_t first, op_list **out)
 {
 	op_list *l = pool_alloc(sizeof(*l));
+	/* the head of the skip list is before the first node */
+	uint64_t least = round_up(first + ARENA_KEEP);
 	wide_status st;
 
 	if (l == NULL)
 		return op_list_no_memory();
-	st = arena_take(l);
+	st = arena_take(l, round_up(limit + ARENA_KEEP) > least ? round_up(limit + ARENA_KEEP) : least,
+					least);
+	if (st == WIDE_OK && l->writable < ARENA_KEEP && (st = op_list_grow(l, ARENA_KEEP)) != WIDE_OK)
+		arena_free(l->base, l->capacity);
 	if (st != WIDE_OK)
 	{
 		pool_free(l, sizeof(*l));
@@ -94,8 +155,6 @@ op_list_new(op_list **out)
 void
 op_list_reset(op_list *l)
 {
-	if (l->end > l->touched)
-		l->touched = l->end;
 	memtable_init(&l->m, &l->table, l->base, l->capacity);
 	memset(&l->hint, 0, sizeof(l->hint));
 	l->start = l->end = l->linked = (atomic_load(&l->table.used) + 7) & ~(uint64_t) 7;
@@ -106,14 +165,16 @@ op_list_reset(op_list *l)
 static void
 list_free(op_list *l)
 {
-	if (spare != NULL)
-		munmap(l->base, l->capacity);
+	/* mapping it anew gives back the memory, and what the system has promised */
+	if (spare != NULL ||
+		(l->writable > ARENA_KEEP &&
+		 map_reserved(l->base + ARENA_KEEP, l->writable - ARENA_KEEP) == MAP_FAILED))
+		arena_free(l->base, l->capacity);
 	else
 	{
-		if (l->end > ARENA_KEEP || l->touched > ARENA_KEEP)
-			madvise(l->base + ARENA_KEEP, l->capacity - ARENA_KEEP, MADV_DONTNEED);
 		spare = l->base;
 		spare_bytes = l->capacity;
+		spare_writable = l->writable < ARENA_KEEP ? l->writable : ARENA_KEEP;
 	}
 	pool_free(l, sizeof(*l));
 }

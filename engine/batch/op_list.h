@@ -18,7 +18,7 @@ typedef struct op_list
 	/* memory: reserved address space */
 	uint8_t *base;
 	uint64_t capacity; /* bytes */
-	uint64_t touched;  /* offset up to which former contents have touched it */
+	uint64_t writable; /* of these, the first ones can be written; the rest has no access */
 
 	/* skip list */
 	memtable table;
@@ -38,8 +38,16 @@ typedef struct op_list
 	bool retired; /* its batch has left it; the last user frees it */
 } op_list;
 
-/* Makes an empty list.  Returns WIDE_NOMEM if there is no memory or address space. */
-extern wide_status op_list_new(op_list **out);
+/*
+ * Makes an empty list.  limit: bytes that it will have at most, unless its first node, of `first`
+ * bytes, takes more; with too little address space its capacity is less.
+ * Returns WIDE_NOMEM if there is no memory, or no address space for the first node.
+ */
+extern wide_status op_list_new(uint64_t limit, uint64_t first, op_list **out);
+
+/* Makes the bytes up to `end` writable.  Requires: l->writable < end <= l->capacity.
+ * Returns WIDE_NOMEM. */
+extern wide_status op_list_grow(op_list *l, uint64_t end);
 
 /* Frees the list (NULL: none), or leaves that to its last user. */
 extern void op_list_retire(op_list *l);

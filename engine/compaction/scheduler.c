@@ -335,6 +335,68 @@ wide_work(wide_db *db)
 	return work_unit(db, at_rest(db), true);
 }
 
+/* Returns true if some memtable waits for its flush, or for readers to end. */
+static bool
+memtable_waits(wide_db *db)
+{
+	for (int i = 0; i < WIDE_MEMTABLES; i++)
+	{
+		uint32_t state = atomic_load(&db->seg->memtables[i].state);
+
+		if (state == MEMTABLE_IMMUTABLE || state == MEMTABLE_FLUSHED)
+			return true;
+	}
+	return false;
+}
+
+/* Returns the first moment after now at which a file of the family expires as a whole; INT64_MAX:
+ * none.  Requires: LOCK_SET. */
+static int64_t
+next_expiry(wide_db *db, const family_slot *fs, int64_t now)
+{
+	const file_slot *files = layout_files(db);
+	const wide_family_options *o = &fs->f.opt;
+	int64_t next = INT64_MAX;
+
+	if (o->ttl_us <= 0 || o->min_versions > 0)
+		return next;
+	for (uint32_t i = fs->files; i != 0; i = files[i - 1].next)
+	{
+		int64_t ts = files[i - 1].meta.ts_max;
+
+		/* file_expired: from this moment on */
+		if (ts < next - o->ttl_us - 1 && ts + o->ttl_us + 1 > now)
+			next = ts + o->ttl_us + 1;
+	}
+	return next;
+}
+
+int64_t
+wide_work_due(wide_db *db)
+{
+	/* as find_scores: an old fixed time of a snapshot keeps files from expiring */
+	int64_t now = snapshot_oldest_now(db), grown = atomic_load(&db->seg->set.grown);
+	int64_t due = INT64_MAX, real = host_now(db);
+
+	if (memtable_waits(db) || segment_lock(db, LOCK_SET) != WIDE_OK)
+		return 0;
+	if (db->seg->set.dead_files != 0)
+		due = 0;
+	for (uint32_t i = 0; i < db->seg->catalog.nfamilies && due > 0; i++)
+	{
+		const family_slot *fs = &layout_families(db)[i];
+		int64_t next = fs->f.id != 0 && fs->files != 0 ? next_expiry(db, fs, now) : INT64_MAX;
+
+		if (next < INT64_MAX && next - now < due)
+			due = next - now;
+	}
+	segment_unlock(db, LOCK_SET);
+	/* at_rest; the clock may be set back */
+	if (real >= grown && real - grown < REST_US && REST_US - (real - grown) < due)
+		due = REST_US - (real - grown);
+	return due;
+}
+
 /* Waits up to 20 ms for the work of another process, or for readers. */
 static wide_status
 wait_work(wide_db *db)

@@ -41,6 +41,7 @@ typedef struct WtAnchor
 	WtBackgroundProcess worker;	  /* compaction_worker.c */
 	TimestampTz worker_heartbeat; /* last sign of activity; read without the mutex: an old value
 									 does no harm */
+	pg_atomic_uint32 worker_rests; /* 1: the worker waits for a ring; see background_process.h */
 	WtBackgroundProcess keeper;	  /* checkpoint_keeper.c */
 
 	/* base backups */

@@ -25,6 +25,12 @@
  * until a flush succeeds.  This server loses nothing by that, because the replication
  * slot keeps the WAL; a base backup may lack WAL.
  *
+ * When the keeper looks: a checkpoint that begins sets its latch (checkpoint_watch.c).
+ * From then to the end of the checkpoint it looks every TICK_MS, because the redo position
+ * is not known at once.  The rest is told by a latch, too: a store that a process opens,
+ * WAL that the store needs no more, the request to end.  So the keeper of an idle server
+ * sleeps.
+ *
  * The keeper also holds the replication slot (replication_slot.c).  It does nothing
  * else: the worker, which compacts for minutes, could not answer a checkpoint in
  * time.  At shutdown it waits for the other processes and flushes.
@@ -37,6 +43,7 @@
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "postmaster/interrupt.h"
+#include "replication/slot.h"
 #include "storage/ipc.h"
 #include "storage/proc.h"
 #include "storage/sinvaladt.h"
@@ -45,6 +52,7 @@
 #include "engine/wide.h"
 #include "fdw/store/anchor.h"
 #include "fdw/store/background_process.h"
+#include "fdw/store/checkpoint_watch.h"
 #include "fdw/store/compat.h"
 #include "fdw/store/error.h"
 #include "fdw/store/host.h"
@@ -54,6 +62,7 @@
 
 /* Delay of a checkpoint: */
 #define TICK_MS		50	  /* at most, when there is nothing to flush */
+#define NEW_MS		10	  /* the same, as long as the redo position of a new checkpoint is not known */
 #define PATIENCE_MS 60000 /* at most, when the store cannot be flushed */
 #define OPENER_MS	3000  /* at most, when no process opens the store */
 
@@ -61,6 +70,8 @@
 #define REPLICATION_SLOT_MS 1000  /* between checks of the replication slot */
 #define RETRY_MS			1000  /* between flushes that fail */
 #define LINGER_MS			10000 /* at shutdown, at most, until the other processes have ended */
+#define OPENING_MS			200	  /* between looks whether the store is open, while a process opens it */
+#define IDLE_MS				300000 /* between looks without a reason: a safety net, no event needs it */
 
 PGDLLEXPORT void wt_checkpoint_keeper_main(Datum arg);
 
@@ -71,6 +82,9 @@ static XLogRecPtr released = InvalidXLogRecPtr;
 static TimestampTz failing_since = 0; /* time of the first one; 0: none */
 static TimestampTz next_try = 0;	  /* no flush before this time */
 static bool gave_up = false;		  /* checkpoints do not wait until a flush succeeds */
+
+/* The redo position when no checkpoint was under way: while one is, it has not set its own yet. */
+static XLogRecPtr redo_at_rest = InvalidXLogRecPtr;
 
 /* ------------------------------------------------------------ checkpoints */
 
@@ -145,25 +159,28 @@ flush_for(wide_db *db, XLogRecPtr redo)
 	return false;
 }
 
-/* Makes the rule hold and releases checkpoints, as far as possible now. */
-static void
-tick(wide_db *db)
+/*
+ * Makes the rule hold and releases checkpoints, as far as possible now.  *redo becomes the redo
+ * position that was looked at last.
+ * Returns: true if the rule holds for it.
+ */
+static bool
+tick(wide_db *db, XLogRecPtr *redo)
 {
-	XLogRecPtr redo;
-
-	while (!release_checkpoints(db, &redo))
-		if (!flush_for(db, redo))
-			return; /* again in the next tick */
-	if (wt_replication_slot_needed(db) < redo)
+	while (!release_checkpoints(db, redo))
+		if (!flush_for(db, *redo))
+			return false; /* again in the next tick */
+	if (wt_replication_slot_needed(db) < *redo)
 	{
 		/* this checkpoint was released; a flush may succeed for the next one */
-		(void) flush_for(db, redo);
-		return;
+		(void) flush_for(db, *redo);
+		return false;
 	}
 	failing_since = next_try = 0;
 	if (gave_up)
 		ereport(LOG, (errmsg("widetable: checkpoints include wide tables again")));
 	gave_up = false;
+	return true;
 }
 
 /* ------------------------------------------------------- replication slot */
@@ -207,6 +224,15 @@ keep_replication_slot(wide_db *db)
 	PG_END_TRY();
 }
 
+/* Returns: true if this process does not hold the slot, or the slot keeps WAL that the store does not
+ * need. */
+static bool
+replication_slot_is_behind(wide_db *db)
+{
+	return MyReplicationSlot == NULL ||
+		   MyReplicationSlot->data.restart_lsn < wt_replication_slot_needed(db);
+}
+
 /* ------------------------------------------------------------------ main */
 
 /* Makes checkpoints wait for this process from now on. */
@@ -229,6 +255,8 @@ wait_for_store(void)
 {
 	TimestampTz since = 0, last_opener = 0;
 
+	/* recovery has ended: a worker that has followed WAL opens the store now */
+	wt_background_process_wake(&wt_anchor()->worker);
 	while (!wt_store_runs())
 	{
 		TimestampTz now = GetCurrentTimestamp();
@@ -253,7 +281,8 @@ wait_for_store(void)
 			gave_up = true;
 			wt_my_lxid = GetNextLocalTransactionId();
 		}
-		wt_host_wait(200);
+		/* the process that makes a store wakes this one */
+		wt_host_wait(since != 0 || wt_anchor()->opener != 0 ? OPENING_MS : IDLE_MS);
 	}
 	if (since == 0)
 		brake();
@@ -274,6 +303,36 @@ may_end(wide_db *db, TimestampTz since)
 	return s.processes <= 1 || TimestampDifferenceExceeds(since, GetCurrentTimestamp(), LINGER_MS);
 }
 
+/*
+ * Waits until there may be something to do.  holds: the rule holds for redo.  last_look: time of the
+ * last check of the replication slot.
+ */
+static void
+wait_for_event(wide_db *db, bool holds, XLogRecPtr redo, TimestampTz last_look)
+{
+	long ms;
+
+	/* first of all: a checkpoint that begins behind the looks below wakes this process */
+	wt_checkpoint_watch_begin();
+	if (ShutdownRequestPending)
+		ms = 10;
+	else if (!holds || GetRedoRecPtr() != redo)
+		ms = TICK_MS;
+	else if (wt_checkpoint_watch_under_way())
+		ms = redo == redo_at_rest ? NEW_MS : TICK_MS;
+	else
+	{
+		redo_at_rest = redo;
+		ms = IDLE_MS;
+		if (replication_slot_is_behind(db))
+			ms = Max(REPLICATION_SLOT_MS -
+						 TimestampDifferenceMilliseconds(last_look, GetCurrentTimestamp()),
+					 10);
+	}
+	wt_host_wait(ms);
+	wt_checkpoint_watch_end();
+}
+
 void
 wt_checkpoint_keeper_main(Datum arg)
 {
@@ -285,8 +344,11 @@ wt_checkpoint_keeper_main(Datum arg)
 	pgstat_report_activity(STATE_IDLE, NULL);
 	for (;;)
 	{
+		XLogRecPtr redo;
+		bool holds;
+
 		wt_background_process_check_interrupts();
-		tick(db);
+		holds = tick(db, &redo);
 		if (TimestampDifferenceExceeds(last_look, GetCurrentTimestamp(), REPLICATION_SLOT_MS))
 		{
 			keep_replication_slot(db);
@@ -299,7 +361,7 @@ wt_checkpoint_keeper_main(Datum arg)
 			if (may_end(db, shutdown_since))
 				break;
 		}
-		wt_host_wait(ShutdownRequestPending ? 10 : TICK_MS);
+		wait_for_event(db, holds, redo, last_look);
 	}
 	/* for a quick start; WAL has everything anyway */
 	if (wide_flush(db) == WIDE_OK)

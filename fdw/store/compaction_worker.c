@@ -14,6 +14,14 @@
  * worker is there but makes no progress (it was stopped, or waits for a disk); for
  * that it leaves a heartbeat in the anchor.
  *
+ * Rest: without work, and without a ring or another wake-up for ACTIVE_MS, the worker sleeps
+ * for up to REST_MS at a time, or until passing time makes work (wide_work_due).  Sessions
+ * ring when they commit and when they release a snapshot, the engine when it has work
+ * (background_process.h).  So everything that follows from what sessions do is seen at once,
+ * and for ACTIVE_MS the worker looks each second, as for things that nothing announces:
+ * transactions of sessions that do not use wide tables, and partly expired files.  An idle
+ * standby rests too: replay_watch.c.
+ *
  * Work that fails is tried again at growing intervals, with one line in the log for
  * a series of failures.
  *
@@ -43,6 +51,9 @@
 #include "fdw/store/time_mark.h"
 
 #define IDLE_MS			  1000						   /* between checks for work, unless woken */
+#define ACTIVE_MS		  12000 /* of nothing to do before the worker rests; above the engine's 10 s */
+#define REST_MS			  30000 /* between checks for work while it rests */
+#define WAL_ACTIVE		  ((uint64) 16 * 1024 * 1024) /* bytes of WAL between checks: not idle */
 #define WAL_DISTANCE	  ((uint64) 256 * 1024 * 1024) /* bytes of WAL after which to flush */
 #define DATABASE_CHECK_MS 10000						   /* between checks for dropped databases */
 #define RETRY_MAX_MS	  10000 /* between attempts of work that fails, at most */
@@ -59,6 +70,8 @@ wt_compaction_worker_on_databases(void (*callback)(bool report))
 
 /* ------------------------------------------------------------------ main */
 
+static TimestampTz last_active = 0; /* when something happened last */
+
 /* Does all work there is, in units, and accepts interrupts between them. */
 static wide_status
 work(wide_db *db)
@@ -72,6 +85,7 @@ work(wide_db *db)
 		st = wide_work(db);
 		if (st == WIDE_END)
 			return WIDE_OK;
+		last_active = GetCurrentTimestamp();
 		if (st != WIDE_OK && st != WIDE_INTERRUPTED)
 			return st;
 	}
@@ -178,22 +192,71 @@ open_store(void)
 	return db;
 }
 
+/* Returns: true if much WAL was written since the last call, by whomever: flush_by_distance() must
+ * not be late. */
+static bool
+wal_grows(void)
+{
+	static XLogRecPtr last = InvalidXLogRecPtr;
+	XLogRecPtr now = GetXLogInsertRecPtr();
+	bool grows = now - last > WAL_ACTIVE;
+
+	last = now;
+	return grows;
+}
+
+/*
+ * Waits for the next round.  rested: the worker had announced its rest before this one, and looked for
+ * work after that.
+ * Returns: true if it is to announce its rest before the next round.
+ */
+static bool
+wait_for_round(wide_db *db, bool rested, bool failed)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	int64 due;
+	bool rest;
+
+	if (wal_grows())
+		last_active = now;
+	rest = !failed && TimestampDifferenceExceeds(last_active, now, ACTIVE_MS);
+	due = rest ? wide_work_due(db) / 1000 : 0;
+	if (!rest || due <= IDLE_MS)
+	{
+		wt_background_process_rest(false);
+		(void) wt_host_wait(IDLE_MS);
+		return false;
+	}
+	if (rested && wt_host_wait((long) Min(due + 1, REST_MS)))
+	{
+		/* rung, or woken otherwise: a barrier of DROP DATABASE, for example */
+		last_active = GetCurrentTimestamp();
+		wt_background_process_rest(false);
+		return false;
+	}
+	return true;
+}
+
 void
 wt_compaction_worker_main(Datum arg)
 {
 	wide_db *db;
 	TimestampTz last_check = 0, next_work = 0;
 	long wait = IDLE_MS;
+	bool rests = false;
 
 	wt_background_process_start(&wt_background_process_worker, die);
 	wt_background_process_heartbeat();
 	db = open_store();
+	last_active = GetCurrentTimestamp();
 
 	for (;;)
 	{
 		TimestampTz now = GetCurrentTimestamp();
 
 		wt_background_process_check_interrupts();
+		if (rests)
+			wt_background_process_rest(true);
 		wt_background_process_heartbeat();
 		pgstat_report_activity(STATE_RUNNING, "flush and compaction");
 		/* a wake-up does not shorten the wait after a failure */
@@ -210,6 +273,6 @@ wt_compaction_worker_main(Datum arg)
 		}
 		wt_time_mark_write(db);
 		pgstat_report_activity(STATE_IDLE, NULL);
-		wt_host_wait(IDLE_MS);
+		rests = wait_for_round(db, rests, wait > IDLE_MS);
 	}
 }

@@ -65,12 +65,14 @@ wt_host_interrupted(void)
 	return false;
 }
 
-void
+bool
 wt_host_wait(long ms)
 {
-	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, ms,
-					 PG_WAIT_EXTENSION);
+	int events = WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, ms,
+						   PG_WAIT_EXTENSION);
+
 	ResetLatch(MyLatch);
+	return (events & WL_LATCH_SET) != 0;
 }
 
 static bool
@@ -96,8 +98,10 @@ host_wake(void *ctx)
 {
 	WtAnchor *a = wt_anchor_if_known();
 
-	if (a != NULL)
-		wt_background_process_wake(&a->worker);
+	if (a == NULL)
+		return;
+	wt_background_process_ring();
+	wt_background_process_wake(&a->worker);
 }
 
 static bool

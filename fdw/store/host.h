@@ -17,8 +17,9 @@ extern bool wt_host_interrupted(void);
 /*
  * Waits for the process's latch, for at most ms milliseconds, and resets it.  Accepts no
  * interrupts.
+ * Returns: true if the latch was set.
  */
-extern void wt_host_wait(long ms);
+extern bool wt_host_wait(long ms);
 
 /*
  * Returns: the xid with its epoch.

@@ -219,6 +219,7 @@ detach_at_exit(int code, Datum arg)
 		a->opener = 0;
 	if (db != NULL)
 		wide_detach(db);
+	wt_background_process_ring();
 }
 
 static void
@@ -263,7 +264,7 @@ check_requirements(void)
 static void
 become_opener(WtAnchor *a)
 {
-	for (;;)
+	for (bool waited = false;; waited = true)
 	{
 		pid_t opener;
 
@@ -273,7 +274,14 @@ become_opener(WtAnchor *a)
 		opener = a->opener;
 		SpinLockRelease(&a->mutex);
 		if (opener == MyProcPid)
+		{
+			/* checkpoints wait for what is recovered, and for a store that is new */
+			wt_background_process_wake(&a->keeper);
 			return;
+		}
+		/* a worker that follows WAL opens the store when the server is promoted */
+		if (!waited)
+			wt_background_process_wake(&a->worker);
 		wt_host_wait(20);
 		CHECK_FOR_INTERRUPTS();
 	}

@@ -44,12 +44,15 @@
 #include "utils/guc.h"
 #include "utils/timestamp.h"
 
+#include "fdw/store/anchor.h"
+#include "fdw/store/background_process.h"
 #include "fdw/store/clock.h"
 #include "fdw/store/compat.h"
 #include "fdw/store/error.h"
 #include "fdw/store/host.h"
 #include "fdw/store/log_record.h"
 #include "fdw/store/recovery_target.h"
+#include "fdw/store/replay_watch.h"
 #include "fdw/store/replication_slot.h"
 #include "fdw/store/settings.h"
 
@@ -244,15 +247,15 @@ readable_end(void)
 }
 
 /*
- * The server is in recovery.  Flushes and compacts while there is work, else waits for 100 ms.  As
- * on the primary, the store must not need WAL from before a checkpoint (here: a restartpoint) for
+ * The server is in recovery.  Flushes and compacts while there is work, else waits: for 100 ms, or
+ * with may_rest until there is WAL to replay (replay_watch.c).  As on the primary, the store must not need WAL from before a checkpoint (here: a restartpoint) for
  * long: it is flushed once for each redo position.
  *
  * Nothing is flushed behind a record that was left out: the server may be started again with a
  * later target, and the store then has to replay from that record on.
  */
 static wide_status
-work_or_wait(wide_db *db)
+work_or_wait(wide_db *db, bool may_rest)
 {
 	XLogRecPtr redo = GetRedoRecPtr();
 	wide_status st;
@@ -273,7 +276,7 @@ work_or_wait(wide_db *db)
 		st = wide_replay_work(db, false);
 	if (st == WIDE_END)
 	{
-		wt_host_wait(100);
+		wt_replay_watch_wait(may_rest ? wide_work_due(db) : 0);
 		st = WIDE_OK;
 	}
 	if (st == WIDE_OK && wt_host_interrupted())
@@ -292,7 +295,7 @@ wait_for_delay(wide_db *db, TimestampTz time)
 	while (st == WIDE_OK && recovery_min_apply_delay > 0 && RecoveryInProgress() &&
 		   !PromoteIsTriggered() &&
 		   GetCurrentTimestamp() < TimestampTzPlusMilliseconds(time, recovery_min_apply_delay))
-		st = work_or_wait(db);
+		st = work_or_wait(db, false);
 	return st;
 }
 
@@ -446,7 +449,7 @@ read_wal(wide_db *db, XLogRecPtr from, wide_replay_fn fn, void *arg)
 		if (st == WIDE_OK && begun)
 			st = read_up_to(db, reader, end, fn, arg);
 		if (st == WIDE_OK && follow)
-			st = work_or_wait(db);
+			st = work_or_wait(db, true);
 		if (st != WIDE_OK || !follow)
 			break;
 	}
@@ -522,6 +525,7 @@ wal_replay(void *ctx, uint64_t from, wide_replay_fn fn, void *arg)
 	}
 	PG_END_TRY();
 	replaying = InvalidXLogRecPtr;
+	wt_replay_watch_end();
 	if (st == WIDE_IO && failure[0] != '\0')
 	{
 		char what[sizeof(failure)];
@@ -609,6 +613,8 @@ static void
 wal_release(void *ctx, uint64_t lsn)
 {
 	wt_replication_slot_advance((XLogRecPtr) lsn);
+	/* if the keeper holds the slot, it advances it */
+	wt_background_process_wake(&wt_anchor()->keeper);
 }
 
 wide_log

@@ -22,6 +22,7 @@
 #include "utils/snapmgr.h"
 #include "utils/snapshot.h"
 
+#include "fdw/store/background_process.h"
 #include "fdw/store/bytes.h"
 #include "fdw/store/compat.h"
 #include "fdw/store/error.h"
@@ -269,6 +270,8 @@ wt_snapshot_unref(WtSnapshot *e)
 	dlist_delete(&e->node);
 	wide_snapshot_release(e->ws);
 	pfree(e);
+	/* a compaction may have waited for it */
+	wt_background_process_ring();
 }
 
 WtSnapshot *
