@@ -6,8 +6,8 @@
  * may fill before it spills, without access; it becomes writable in steps, as the list
  * grows.  So a system that counts address space (RLIMIT_AS) or promised memory
  * (vm.overcommit_memory = 2) counts about what a transaction uses, and a limit shows as
- * WIDE_NOMEM or as an earlier spill, never as a signal.  Nodes are linked into the skip list only when a source reads
- * them: a load that is not read before its commit is sorted once instead, which
+ * WIDE_NOMEM or as an earlier spill, never as a signal.  Nodes are linked into the skip list only
+ * when a source reads them: a load that is not read before its commit is sorted once instead, which
  * costs a tenth of the time.
  *
  * Sorting.  Nodes that follow each other in memory and are of one family and row
@@ -155,6 +155,8 @@ op_list_new(uint64_t limit, uint64_t first, op_list **out)
 void
 op_list_reset(op_list *l)
 {
+	if (l->end > l->touched)
+		l->touched = l->end;
 	memtable_init(&l->m, &l->table, l->base, l->capacity);
 	memset(&l->hint, 0, sizeof(l->hint));
 	l->start = l->end = l->linked = (atomic_load(&l->table.used) + 7) & ~(uint64_t) 7;

@@ -18,6 +18,7 @@ typedef struct op_list
 	/* memory: reserved address space */
 	uint8_t *base;
 	uint64_t capacity; /* bytes */
+	uint64_t touched;  /* offset up to which former contents have touched it */
 	uint64_t writable; /* of these, the first ones can be written; the rest has no access */
 
 	/* skip list */

@@ -38,11 +38,11 @@ typedef struct WtAnchor
 	pid_t opener;	   /* process that creates or recovers the store now; 0: none */
 
 	/* background processes */
-	WtBackgroundProcess worker;	  /* compaction_worker.c */
-	TimestampTz worker_heartbeat; /* last sign of activity; read without the mutex: an old value
-									 does no harm */
+	WtBackgroundProcess worker;	   /* compaction_worker.c */
+	TimestampTz worker_heartbeat;  /* last sign of activity; read without the mutex: an old value
+									  does no harm */
 	pg_atomic_uint32 worker_rests; /* 1: the worker waits for a ring; see background_process.h */
-	WtBackgroundProcess keeper;	  /* checkpoint_keeper.c */
+	WtBackgroundProcess keeper;	   /* checkpoint_keeper.c */
 
 	/* base backups */
 	int backups; /* sessions between pg_backup_start() and pg_backup_stop() */

@@ -61,8 +61,8 @@
 #include "fdw/store/time_mark.h"
 
 /* Delay of a checkpoint: */
-#define TICK_MS		50	  /* at most, when there is nothing to flush */
-#define NEW_MS		10	  /* the same, as long as the redo position of a new checkpoint is not known */
+#define TICK_MS		50 /* at most, when there is nothing to flush */
+#define NEW_MS		10 /* the same, as long as the redo position of a new checkpoint is not known */
 #define PATIENCE_MS 60000 /* at most, when the store cannot be flushed */
 #define OPENER_MS	3000  /* at most, when no process opens the store */
 
@@ -70,7 +70,7 @@
 #define REPLICATION_SLOT_MS 1000  /* between checks of the replication slot */
 #define RETRY_MS			1000  /* between flushes that fail */
 #define LINGER_MS			10000 /* at shutdown, at most, until the other processes have ended */
-#define OPENING_MS			200	  /* between looks whether the store is open, while a process opens it */
+#define OPENING_MS			200 /* between looks whether the store is open, while a process opens it */
 #define IDLE_MS				300000 /* between looks without a reason: a safety net, no event needs it */
 
 PGDLLEXPORT void wt_checkpoint_keeper_main(Datum arg);
@@ -224,8 +224,8 @@ keep_replication_slot(wide_db *db)
 	PG_END_TRY();
 }
 
-/* Returns: true if this process does not hold the slot, or the slot keeps WAL that the store does not
- * need. */
+/* Returns: true if this process does not hold the slot, or the slot keeps WAL that the store does
+ * not need. */
 static bool
 replication_slot_is_behind(wide_db *db)
 {
@@ -304,8 +304,8 @@ may_end(wide_db *db, TimestampTz since)
 }
 
 /*
- * Waits until there may be something to do.  holds: the rule holds for redo.  last_look: time of the
- * last check of the replication slot.
+ * Waits until there may be something to do.  holds: the rule holds for redo.  last_look: time of
+ * the last check of the replication slot.
  */
 static void
 wait_for_event(wide_db *db, bool holds, XLogRecPtr redo, TimestampTz last_look)

@@ -50,10 +50,10 @@
 #include "fdw/store/store.h"
 #include "fdw/store/time_mark.h"
 
-#define IDLE_MS			  1000						   /* between checks for work, unless woken */
+#define IDLE_MS			  1000 /* between checks for work, unless woken */
 #define ACTIVE_MS		  12000 /* of nothing to do before the worker rests; above the engine's 10 s */
-#define REST_MS			  30000 /* between checks for work while it rests */
-#define WAL_ACTIVE		  ((uint64) 16 * 1024 * 1024) /* bytes of WAL between checks: not idle */
+#define REST_MS			  30000						   /* between checks for work while it rests */
+#define WAL_ACTIVE		  ((uint64) 16 * 1024 * 1024)  /* bytes of WAL between checks: not idle */
 #define WAL_DISTANCE	  ((uint64) 256 * 1024 * 1024) /* bytes of WAL after which to flush */
 #define DATABASE_CHECK_MS 10000						   /* between checks for dropped databases */
 #define RETRY_MAX_MS	  10000 /* between attempts of work that fails, at most */
@@ -206,9 +206,8 @@ wal_grows(void)
 }
 
 /*
- * Waits for the next round.  rested: the worker had announced its rest before this one, and looked for
- * work after that.
- * Returns: true if it is to announce its rest before the next round.
+ * Waits for the next round.  rested: the worker had announced its rest before this one, and looked
+ * for work after that. Returns: true if it is to announce its rest before the next round.
  */
 static bool
 wait_for_round(wide_db *db, bool rested, bool failed)

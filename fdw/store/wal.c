@@ -248,8 +248,9 @@ readable_end(void)
 
 /*
  * The server is in recovery.  Flushes and compacts while there is work, else waits: for 100 ms, or
- * with may_rest until there is WAL to replay (replay_watch.c).  As on the primary, the store must not need WAL from before a checkpoint (here: a restartpoint) for
- * long: it is flushed once for each redo position.
+ * with may_rest until there is WAL to replay (replay_watch.c).  As on the primary, the store must
+ * not need WAL from before a checkpoint (here: a restartpoint) for long: it is flushed once for
+ * each redo position.
  *
  * Nothing is flushed behind a record that was left out: the server may be started again with a
  * later target, and the store then has to replay from that record on.
