@@ -120,29 +120,80 @@ wt_store_request(void)
 
 /* ------------------------------------------------------------- segment */
 
+#define SEGMENT_HINT                                                                               \
+	"Put widetable in shared_preload_libraries: then PostgreSQL's main shared memory is used. Or " \
+	"make /dev/shm larger (docker run --shm-size=512m, or mount -o remount,size=512m /dev/shm), "  \
+	"or set dynamic_shared_memory_type = mmap."
+
 /*
  * Returns: the size that a DSM segment may have, at most the wanted one, in bytes.
  * With POSIX shared memory the segment is a file on /dev/shm, which containers limit
  * to 64 MB.  Parallel query needs space there too, so half of what is free is the limit.
+ * *most: what is free, or SIZE_MAX.
  */
 static Size
-segment_limit(Size wanted)
+segment_limit(Size wanted, Size *most)
 {
 	struct statvfs fs;
 	Size room;
 
+	*most = SIZE_MAX;
 	if (dynamic_shared_memory_type != DSM_IMPL_POSIX || statvfs("/dev/shm", &fs) != 0)
 		return wanted;
-	room = (Size) fs.f_bavail * fs.f_frsize / 2;
-	if (wanted <= room)
-		return wanted;
-	ereport(LOG,
-			(errmsg("widetable: /dev/shm has too little room for a segment of %zu MB, using %zu MB",
-					wanted / (1024 * 1024),
-					room / (1024 * 1024)),
-			 errhint("Make /dev/shm larger, or set widetable.memtable_size and "
-					 "widetable.cache_size lower, or put widetable in shared_preload_libraries.")));
-	return room;
+	*most = (Size) fs.f_bavail * fs.f_frsize;
+	room = *most / 2;
+	return Min(wanted, room);
+}
+
+/* Fills in the configuration of a segment outside of main shared memory, made smaller to fit.
+ * Errors: 53100 if even the smallest one does not. */
+static void
+configure_to_fit(wide_config *config)
+{
+	Size wanted = segment_bytes(), most, limit = segment_limit(wanted, &most), size;
+
+	configure(config, limit);
+	size = wide_segment_size(config);
+	if (size > most)
+		ereport(ERROR,
+				(errcode(ERRCODE_DISK_FULL),
+				 errmsg("/dev/shm has too little room for the shared memory of widetable"),
+				 errdetail("%zu kB are free, and at least %zu kB are needed.", most / 1024, size / 1024),
+				 errhint(SEGMENT_HINT)));
+	if (limit < wanted)
+		ereport(LOG,
+				(errmsg("widetable: /dev/shm has too little room for a segment of %zu MB, using %zu MB",
+						wanted / (1024 * 1024),
+						size / (1024 * 1024)),
+				 errhint("Make /dev/shm larger, or set widetable.memtable_size and "
+						 "widetable.cache_size lower, or put widetable in "
+						 "shared_preload_libraries.")));
+}
+
+/* As dsm_create(), with a hint what to set if it fails. */
+static dsm_segment *
+new_segment(Size size)
+{
+	MemoryContext caller = CurrentMemoryContext;
+	dsm_segment *volatile seg = NULL;
+
+	PG_TRY();
+	{
+		seg = dsm_create(size, 0);
+	}
+	PG_CATCH();
+	{
+		ErrorData *e;
+
+		MemoryContextSwitchTo(caller);
+		e = CopyErrorData();
+		FlushErrorState();
+		if (e->hint == NULL && e->sqlerrcode != ERRCODE_QUERY_CANCELED)
+			e->hint = SEGMENT_HINT;
+		ReThrowError(e);
+	}
+	PG_END_TRY();
+	return seg;
 }
 
 /* Creates and formats the segment, or formats the one in main shared memory. */
@@ -154,11 +205,14 @@ create_segment(WtAnchor *a)
 	void *base = main_segment;
 	Size size;
 
-	configure(&config, a->in_main ? 0 : segment_limit(segment_bytes()));
+	if (a->in_main)
+		configure(&config, 0);
+	else
+		configure_to_fit(&config);
 	size = wide_segment_size(&config);
 	if (!a->in_main)
 	{
-		seg = dsm_create(size, 0);
+		seg = new_segment(size);
 		base = dsm_segment_address(seg);
 	}
 	wt_error_check(wide_segment_format(base, &config), "could not format shared memory");

@@ -5,6 +5,14 @@
 LIMIT=${LIMIT:-1200000}
 new_cluster 'widetable.cache_size = 16MB' "shared_preload_libraries = 'widetable'"
 q 'CREATE EXTENSION widetable' "CREATE FOREIGN TABLE w (k int, v text) SERVER widetable OPTIONS (key 'k')" >/dev/null
+# with vm.overcommit_memory = 2 the system counts what a process may write to, whether it does or not
+session one 3
+echo "INSERT INTO w VALUES (0, 'a'); DELETE FROM w; SELECT 'pid', pg_backend_pid();" >&3
+wait_output one '^pid'
+writable=$(awk '$2 == "rw-p" { split($1, a, "-"); n += strtonum("0x" a[2]) - strtonum("0x" a[1]) } END { printf "%d", n / 1048576 }' \
+	"/proc/$(sed -n 's/^pid|//p' "$T/one.out")/maps" 2>/dev/null || echo 0)
+exec 3>&-
+[ "$writable" -lt 100 ]; ok $? "a small transaction takes little memory that can be written ($writable MB)"
 stop
 (ulimit -v "$LIMIT" && start); ok $? "the server starts with a limit of address space"
 is "$(awk '/Max address space/ { print $4 / 1024 }' "/proc/$(head -n 1 "$T/data/postmaster.pid")/limits")" "$LIMIT" "it has the limit"
@@ -17,4 +25,34 @@ like "$(VERBOSITY=verbose q "INSERT INTO w VALUES (-5001, repeat('x', 250000000)
 is "$(q 'SELECT count(*) FROM w WHERE k = 7')" "1" "the server goes on"
 verify_store
 stop
+
+# shared memory: /dev/shm of some MB, in a mount of its own
+# in_shm SIZE: starts the server there
+in_shm() {
+	unshare -Urm sh -c "mount -t tmpfs -o size=$1 tmpfs /dev/shm && exec unshare -U --map-user=1000 --map-group=1000 '$BIN/pg_ctl' -D '$T/data' -l '$T/server.log' -w -t 60 start" >"$T/ctl.log" 2>&1 </dev/null
+}
+set_conf "shared_preload_libraries = ''" "widetable.memtable_size = '1MB'"
+if ! unshare -Urm sh -c 'mount -t tmpfs -o size=4m tmpfs /dev/shm && unshare -U --map-user=1000 true' 2>/dev/null; then
+	echo "ok - skipped: no mounts in a namespace"
+else
+	in_shm 4m; ok $? "the server starts with 4 MB of /dev/shm"
+	error=$(VERBOSITY=verbose q 'SELECT count(*) FROM w')
+	like "$error" 'ERROR:  53100: /dev/shm has too little room for the shared memory of widetable' "4 MB of /dev/shm: the error names it"
+	like "$error" 'DETAIL:  [0-9]* kB are free, and at least [0-9]* kB are needed' "it says how much is needed"
+	like "$error" 'HINT:  .*shared_preload_libraries.*shm-size.*dynamic_shared_memory_type' "and what to set"
+	is "$(q 'SELECT 1')" "1" "the server runs"
+	stop
+	in_shm 48m; ok $? "the server starts with 48 MB of /dev/shm"
+	is "$(q 'SELECT count(*) FROM w WHERE k = 7')" "1" "48 MB are enough"
+	like "$(cat "$T/server.log")" 'too little room for a segment of [0-9]* MB, using [0-9]* MB' "the log says that it is smaller than configured"
+	stop
+	set_conf 'dynamic_shared_memory_type = mmap'
+	in_shm 4m
+	is "$(q 'SELECT count(*) FROM w WHERE k = 7')" "1" "dynamic_shared_memory_type = mmap needs no /dev/shm"
+	stop
+	set_conf "shared_preload_libraries = 'widetable'" 'dynamic_shared_memory_type = posix'
+	in_shm 4m
+	is "$(q 'SELECT count(*) FROM w WHERE k = 7')" "1" "nor does preloading"
+	stop
+fi
 finish
