@@ -162,6 +162,9 @@ typedef struct wide_host
 	/* Modes of the files and directories that this process creates.  0: 0600 and 0700. */
 	uint32_t file_mode;
 	uint32_t directory_mode;
+	/* The directory of the sorted files, which must exist; the same in every process.  Copied.
+	 * NULL: the store's directory. */
+	const char *files_directory;
 } wide_host;
 
 /* ------------------------------------------------------------------- log */
@@ -978,8 +981,8 @@ extern wide_status wide_split_keys(wide_db *db, wide_family_id family, int n, bo
  */
 extern wide_status wide_work(wide_db *db);
 /*
- * After wide_work has returned WIDE_END.  Returns the microseconds in which the passing of time alone
- * may make work: files expire, the store comes to rest.  0: something waits that no process
+ * After wide_work has returned WIDE_END.  Returns the microseconds in which the passing of time
+ * alone may make work: files expire, the store comes to rest.  0: something waits that no process
  * announces (a file that a reader or a base backup still holds).  INT64_MAX: nothing.
  * Work that others make is announced by host->wake_worker, except for what a snapshot held: when
  * it is released, and at any change of a family's options, the host calls wide_work again.

@@ -27,6 +27,7 @@
 #include "fdw/store/clock.h"
 #include "fdw/store/compat.h"
 #include "fdw/store/row_lock.h"
+#include "fdw/store/location.h"
 #include "fdw/store/settings.h"
 #include "fdw/store/stop_point.h"
 #include "fdw/store/store.h"
@@ -48,6 +49,7 @@ void
 _PG_init(void)
 {
 	wt_settings_define();
+	wt_location_define();
 	wt_clock_define();
 	wt_parallel_snapshot_init();
 	wt_stop_point_init();

@@ -260,24 +260,13 @@ write_with_floor(op_list *l, wide_family_id family, entry *e, int64_t floor_ts)
 		memcpy((uint8_t *) c.e.value + 8, value, e->vlen - 8);
 }
 
-/* Adds the entry, whose ukey is in b->row.ukey, as the next operation; floor_ts INT64_MIN: none. */
+/* Makes room for a node of that many bytes at the end of the list; makes a list if there is none.
+ */
 static wide_status
-batch_insert(wide_batch *b, wide_family_id family, entry *e, unsigned flags, int64_t floor_ts)
+batch_room(wide_batch *b, size_t bytes)
 {
 	op_list *l = b->ops.list;
-	size_t bytes;
-	uint64_t end;
 
-	e->ukey = b->row.ukey.data;
-	e->klen = (uint32_t) b->row.ukey.len;
-	e->rowlen = b->row.rowlen;
-	if (floor_ts != INT64_MIN)
-	{
-		flags |= OP_FLOOR;
-		e->vlen += 8;
-	}
-	e->seq = op_seq(b->ops.next, flags);
-	bytes = memtable_node_bytes(e->klen, e->vlen);
 	if (l != NULL && l->nodes > 0 &&
 		(l->end + bytes + op_sort_bytes(l->nodes + 1, l->rows + 1) > b->spill.limit ||
 		 bytes > l->capacity - l->end))
@@ -291,7 +280,7 @@ batch_insert(wide_batch *b, wide_family_id family, entry *e, unsigned flags, int
 		l = b->ops.list;
 	}
 	/* an empty list that was kept may be too small */
-	if (bytes > l->capacity - l->end && l->nodes == 0 && l->users == 0)
+	if (bytes > l->capacity - l->end && l->nodes == 0)
 	{
 		op_list_retire(l);
 		b->ops.list = NULL;
@@ -300,8 +289,29 @@ batch_insert(wide_batch *b, wide_family_id family, entry *e, unsigned flags, int
 	}
 	if (bytes > l->capacity - l->end)
 		return status_fail(WIDE_LIMIT, "a change of %zu bytes has no room", bytes);
-	if (l->end + bytes > l->writable)
-		TRY(op_list_grow(l, l->end + bytes));
+	return l->end + bytes > l->writable ? op_list_grow(l, l->end + bytes) : WIDE_OK;
+}
+
+/* Adds the entry, whose ukey is in b->row.ukey, as the next operation; floor_ts INT64_MIN: none. */
+static wide_status
+batch_insert(wide_batch *b, wide_family_id family, entry *e, unsigned flags, int64_t floor_ts)
+{
+	op_list *l;
+	size_t bytes;
+	uint64_t end;
+
+	e->ukey = b->row.ukey.data;
+	e->klen = (uint32_t) b->row.ukey.len;
+	e->rowlen = b->row.rowlen;
+	if (floor_ts != INT64_MIN)
+	{
+		flags |= OP_FLOOR;
+		e->vlen += 8;
+	}
+	e->seq = op_seq(b->ops.next, flags);
+	bytes = memtable_node_bytes(e->klen, e->vlen);
+	TRY(batch_room(b, bytes));
+	l = b->ops.list;
 	end = l->end + memtable_node_bytes_at(l->end, e->klen, e->vlen);
 	if (floor_ts == INT64_MIN)
 		memtable_write(&l->m, l->end, family, e);

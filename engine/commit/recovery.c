@@ -31,7 +31,8 @@
 typedef struct orphans
 {
 	wide_db *db;
-	buffer names; /* one after the other, each with its terminating zero */
+	bool no_files; /* sorted files are left alone */
+	buffer names;  /* one after the other, each with its terminating zero */
 	wide_status st;
 } orphans;
 
@@ -47,7 +48,7 @@ orphan_name(void *arg, const char *name)
 
 	if (n > 4 && strcmp(name + n - 4, ".sst") == 0 &&
 		sscanf(name, "%llx.ss%c", &number, &end) == 2 && end == 't')
-		remove = !file_set_has_file(o->db, number);
+		remove = !o->no_files && !file_set_has_file(o->db, number);
 	else if (strncmp(name, "manifest-", 9) == 0)
 	{
 		snprintf(manifest, sizeof manifest, "manifest-%08llx",
@@ -59,33 +60,43 @@ orphan_name(void *arg, const char *name)
 	return o->st != WIDE_OK;
 }
 
-/*
- * Removes the files of the directory that the set does not list: sorted files, manifests, temporary
- * files.  Does nothing while the host copies the directory (host->files_held).
- */
+/* Removes the orphans of one directory. */
 static wide_status
-remove_orphans(wide_db *db)
+remove_orphans_of(wide_db *db, const char *dir)
 {
-	orphans o = {.db = db};
+	orphans o = {.db = db, .no_files = strcmp(dir, db->files_dir) != 0};
 	int rc;
 	char path[1400];
 
-	/* a copy of an older state of the directory may need them; the next recovery removes them */
-	if (host_files_held(db))
-		return WIDE_OK;
-	rc = db->os->list(db->os, db->dir, orphan_name, &o);
+	rc = db->os->list(db->os, dir, orphan_name, &o);
 	if (rc < 0)
-		o.st = status_fail(WIDE_IO, "could not list %s: %s", db->dir, strerror(-rc));
+		o.st = status_fail(WIDE_IO, "could not list %s: %s", dir, strerror(-rc));
 	for (size_t at = 0; at < o.names.len && o.st == WIDE_OK;
 		 at += strlen((char *) o.names.data + at) + 1)
 	{
-		snprintf(path, sizeof path, "%s/%s", db->dir, (char *) o.names.data + at);
+		snprintf(path, sizeof path, "%s/%s", dir, (char *) o.names.data + at);
 		rc = db->os->unlink(db->os, path);
 		if (rc < 0 && rc != -ENOENT)
 			o.st = status_fail(WIDE_IO, "could not remove %s: %s", path, strerror(-rc));
 	}
 	buffer_free(&o.names);
 	return o.st;
+}
+
+/*
+ * Removes the files of the directories that the set does not list: sorted files, manifests,
+ * temporary files.  Does nothing while the host copies them (host->files_held).  Sorted files in
+ * the store's directory are left alone if they belong into another one: they are no orphans of this
+ * store, but what an administrator may be about to move.
+ */
+static wide_status
+remove_orphans(wide_db *db)
+{
+	/* a copy of an older state of the directory may need them; the next recovery removes them */
+	if (host_files_held(db))
+		return WIDE_OK;
+	TRY(remove_orphans_of(db, db->files_dir));
+	return strcmp(db->dir, db->files_dir) == 0 ? WIDE_OK : remove_orphans_of(db, db->dir);
 }
 
 /* ----------------------------------------------------------------- recovery */

@@ -1,4 +1,4 @@
-/* directory.c - the names of the store's directory */
+/* directory.c - the names of the store's directory, and of that of its sorted files */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,13 +36,33 @@ compare_numbers(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+static wide_status
+read_names(wide_db *db, const char *path, directory *d)
+{
+	int rc = db->os->list(db->os, path, add_name, d);
+
+	return rc < 0 ? status_fail(WIDE_IO, "could not list directory \"%s\": %s", path, strerror(-rc))
+				  : WIDE_OK;
+}
+
 wide_status
 directory_read(wide_db *db, directory *d)
 {
-	int rc = db->os->list(db->os, db->dir, add_name, d);
+	TRY(read_names(db, db->files_dir, d));
+	if (strcmp(db->dir, db->files_dir) != 0)
+	{
+		/* sorted files that are left in the store's directory are none of the store */
+		directory rest = {0};
+		wide_status st = read_names(db, db->dir, &rest);
 
-	if (rc < 0)
-		return status_fail(WIDE_IO, "could not list directory \"%s\": %s", db->dir, strerror(-rc));
+		buffer_free(&d->manifests);
+		d->manifests = rest.manifests;
+		if (st == WIDE_OK)
+			st = rest.st;
+		rest.manifests = (buffer) {0};
+		directory_free(&rest);
+		TRY(st);
+	}
 	if (d->files.len > 0)
 		qsort(d->files.data, d->files.len / sizeof(uint64_t), sizeof(uint64_t), compare_numbers);
 	return d->st;

@@ -1,4 +1,4 @@
-/* directory.h - the names of the store's directory */
+/* directory.h - the names of the store's directory, and of that of its sorted files */
 #ifndef WIDE_DIRECTORY_H
 #define WIDE_DIRECTORY_H
 

@@ -148,9 +148,9 @@ sync_gathered(wide_db *db, const version_edit *edit, gathered *g)
 			st = sst_file_sync(db, add[i].number);
 			add[i].flags &= (uint8_t) ~FILE_UNSYNCED;
 		}
-	if (st == WIDE_OK && (rc = db->os->syncdir(db->os, db->dir)) < 0)
+	if (st == WIDE_OK && (rc = db->os->syncdir(db->os, db->files_dir)) < 0)
 	{
-		st = os_fail(rc, "sync directory", db->dir);
+		st = os_fail(rc, "sync directory", db->files_dir);
 		/* a directory that could not even be opened: another try may succeed */
 		if (st == WIDE_IO && rc != -EMFILE && rc != -ENFILE)
 			wide_poison(db, "the directory could not be synced for a file of a large transaction");

@@ -147,7 +147,7 @@ load_manifest(wide_db *db, uint64_t number, const directory *p, loaded *out)
 	edits = l.edits;
 	next_file = l.next_file;
 	if (st == WIDE_OK && l.complete == 0)
-		st = status_fail(WIDE_CORRUPT, "file %s/%08llx.sst is missing", db->dir,
+		st = status_fail(WIDE_CORRUPT, "file %s/%08llx.sst is missing", db->files_dir,
 						 (unsigned long long) l.missing_file);
 	else if (st == WIDE_OK && l.complete < edits)
 	{

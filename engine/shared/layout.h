@@ -415,7 +415,8 @@ typedef struct segment
 struct wide_db
 {
 	segment *seg;
-	char dir[1024];
+	char dir[1024];		  /* manifest, CURRENT */
+	char files_dir[1024]; /* sorted files; the same as dir if the host has named no other */
 	wide_host host;
 	wide_log log;
 	wide_os *os;

@@ -10,15 +10,15 @@
 void
 sst_file_path(wide_db *db, uint64_t number, char *path, size_t size)
 {
-	snprintf(path, size, "%s/%08llx.sst", db->dir, (unsigned long long) number);
+	snprintf(path, size, "%s/%08llx.sst", db->files_dir, (unsigned long long) number);
 }
 
 wide_status
 sst_file_sync_dir(wide_db *db)
 {
-	int r = db->os->syncdir(db->os, db->dir);
+	int r = db->os->syncdir(db->os, db->files_dir);
 
-	return r < 0 ? os_fail(r, "sync directory", db->dir) : WIDE_OK;
+	return r < 0 ? os_fail(r, "sync directory", db->files_dir) : WIDE_OK;
 }
 
 wide_status

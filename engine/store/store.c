@@ -53,8 +53,19 @@ wide_attach(void *base, const char *dir, const wide_host *host, const wide_log *
 		return status_fail(WIDE_NOMEM, "out of memory");
 	db->seg = seg;
 	strcpy(db->dir, dir);
+	strcpy(db->files_dir, dir);
 	if (host != NULL)
 		db->host = *host;
+	if (db->host.files_directory != NULL)
+	{
+		if (strlen(db->host.files_directory) >= sizeof(db->files_dir) - 64)
+		{
+			free(db);
+			return status_fail(WIDE_LIMIT, "the directory's name is too long");
+		}
+		strcpy(db->files_dir, db->host.files_directory);
+		db->host.files_directory = NULL;
+	}
 	if (db->host.now == NULL)
 		db->host.now = clock_now;
 	if (log != NULL)

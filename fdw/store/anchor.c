@@ -31,7 +31,7 @@ wt_anchor(void)
 	{
 		memset(anchor, 0, sizeof(WtAnchor));
 		SpinLockInit(&anchor->mutex);
-		pg_atomic_init_u32(&anchor->worker_rests, 0);
+		pg_atomic_init_u32(&anchor->worker_sleeps, 0);
 		pg_atomic_init_u64(&anchor->unmarked, 0);
 		pg_atomic_init_u64(&anchor->marked_lsn, 0);
 	}

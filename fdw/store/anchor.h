@@ -37,12 +37,15 @@ typedef struct WtAnchor
 	Size size;		   /* bytes */
 	pid_t opener;	   /* process that creates or recovers the store now; 0: none */
 
+	Oid files_tablespace; /* location.c: of the sorted files; InvalidOid: the data directory.
+							 Written by the opener */
+
 	/* background processes */
-	WtBackgroundProcess worker;	   /* compaction_worker.c */
-	TimestampTz worker_heartbeat;  /* last sign of activity; read without the mutex: an old value
-									  does no harm */
-	pg_atomic_uint32 worker_rests; /* 1: the worker waits for a ring; see background_process.h */
-	WtBackgroundProcess keeper;	   /* checkpoint_keeper.c */
+	WtBackgroundProcess worker;		/* compaction_worker.c */
+	TimestampTz worker_heartbeat;	/* last sign of activity; read without the mutex: an old value
+									   does no harm */
+	pg_atomic_uint32 worker_sleeps; /* 1: it waits to be rung; see background_process.h */
+	WtBackgroundProcess keeper;		/* checkpoint_keeper.c */
 
 	/* base backups */
 	int backups; /* sessions between pg_backup_start() and pg_backup_stop() */

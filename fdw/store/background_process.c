@@ -143,7 +143,7 @@ forget_at_exit(int code, Datum arg)
 		p->pid = 0;
 	SpinLockRelease(&a->mutex);
 	if (is_worker)
-		wt_background_process_rest(false);
+		wt_background_process_set_asleep(false);
 }
 
 void
@@ -189,15 +189,15 @@ wt_background_process_worker_responds(void)
 	WtAnchor *a = wt_anchor();
 
 	return a->worker.pid != 0 &&
-		   (pg_atomic_read_u32(&a->worker_rests) != 0 ||
+		   (pg_atomic_read_u32(&a->worker_sleeps) != 0 ||
 			GetCurrentTimestamp() - a->worker_heartbeat < HEARTBEAT_TIMEOUT_MS * INT64CONST(1000));
 }
 
 void
-wt_background_process_rest(bool rests)
+wt_background_process_set_asleep(bool sleeps)
 {
 	/* with a full barrier: what is looked at from here on is as new as the announcement */
-	(void) pg_atomic_exchange_u32(&wt_anchor()->worker_rests, rests ? 1 : 0);
+	(void) pg_atomic_exchange_u32(&wt_anchor()->worker_sleeps, sleeps ? 1 : 0);
 }
 
 void
@@ -209,8 +209,8 @@ wt_background_process_ring(void)
 		return;
 	/* what has been done is visible before the state of the worker is read */
 	pg_memory_barrier();
-	if (likely(pg_atomic_read_u32(&a->worker_rests) == 0) ||
-		pg_atomic_exchange_u32(&a->worker_rests, 0) == 0)
+	if (likely(pg_atomic_read_u32(&a->worker_sleeps) == 0) ||
+		pg_atomic_exchange_u32(&a->worker_sleeps, 0) == 0)
 		return;
 	a->worker_heartbeat = GetCurrentTimestamp();
 	wt_background_process_wake(&a->worker);

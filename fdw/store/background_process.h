@@ -47,20 +47,20 @@ extern void wt_background_process_start(const WtBackgroundProcessKind *kind, pqs
 /* In the process itself: accepts interrupts, and reads changed configuration files. */
 extern void wt_background_process_check_interrupts(void);
 
-/* Returns: true if the worker runs, and rests or has shown activity within the last 5 s. */
+/* Returns: true if the worker runs, and is asleep or has shown activity within the last 5 s. */
 extern bool wt_background_process_worker_responds(void);
 
 /*
- * Rest of the worker.  When the store has been idle for a while the worker sleeps until it is
+ * Sleep of the worker.  When the store has been idle for a while the worker sleeps until it is
  * rung.  Processes that have given it something to do, or released something that work waited
- * for, ring after that: while it does not rest that costs one read of memory.
+ * for, ring after that: while it is awake that costs one read of memory.
  *
- *	- rest: the worker announces that it will sleep.  It looks for work once more before it does,
- *	  so what happened before the announcement is not missed.
- *	- ring: ends the rest, and counts as a sign of activity: a worker that does not react (it was
+ *	- set_asleep(true): the worker announces that it will sleep.  It looks for work once more before
+ *	  it does, so what happened before the announcement is not missed.
+ *	- ring: wakes it, and counts as a sign of activity: a worker that does not react (it was
  *	  stopped) is found absent 5 s later.
  */
-extern void wt_background_process_rest(bool rests);
+extern void wt_background_process_set_asleep(bool sleeps);
 extern void wt_background_process_ring(void);
 
 /* Called by the worker now and then: it is active.  Does nothing in other processes. */

@@ -91,8 +91,8 @@ find(void)
 	PG_END_TRY();
 	if (head == NULL)
 		ereport(LOG,
-				(errmsg("widetable: the keeper process cannot see when checkpoints begin, and looks "
-						"20 times a second")));
+				(errmsg("widetable: the keeper process cannot see when checkpoints begin, and "
+						"looks 20 times a second")));
 }
 
 void

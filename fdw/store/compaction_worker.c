@@ -14,13 +14,13 @@
  * worker is there but makes no progress (it was stopped, or waits for a disk); for
  * that it leaves a heartbeat in the anchor.
  *
- * Rest: without work, and without a ring or another wake-up for ACTIVE_MS, the worker sleeps
- * for up to REST_MS at a time, or until passing time makes work (wide_work_due).  Sessions
+ * Sleep: without work, and without a ring or another wake-up for ACTIVE_MS, the worker sleeps
+ * for up to SLEEP_MS at a time, or until passing time makes work (wide_work_due).  Sessions
  * ring when they commit and when they release a snapshot, the engine when it has work
  * (background_process.h).  So everything that follows from what sessions do is seen at once,
  * and for ACTIVE_MS the worker looks each second, as for things that nothing announces:
  * transactions of sessions that do not use wide tables, and partly expired files.  An idle
- * standby rests too: replay_watch.c.
+ * standby sleeps too: replay_watch.c.
  *
  * Work that fails is tried again at growing intervals, with one line in the log for
  * a series of failures.
@@ -50,9 +50,9 @@
 #include "fdw/store/store.h"
 #include "fdw/store/time_mark.h"
 
-#define IDLE_MS			  1000 /* between checks for work, unless woken */
-#define ACTIVE_MS		  12000 /* of nothing to do before the worker rests; above the engine's 10 s */
-#define REST_MS			  30000						   /* between checks for work while it rests */
+#define IDLE_MS			  1000	/* between checks for work, unless woken */
+#define ACTIVE_MS		  12000 /* of nothing before it sleeps; above the engine's 10 s */
+#define SLEEP_MS		  30000 /* between checks for work while it sleeps */
 #define WAL_ACTIVE		  ((uint64) 16 * 1024 * 1024)  /* bytes of WAL between checks: not idle */
 #define WAL_DISTANCE	  ((uint64) 256 * 1024 * 1024) /* bytes of WAL after which to flush */
 #define DATABASE_CHECK_MS 10000						   /* between checks for dropped databases */
@@ -206,31 +206,31 @@ wal_grows(void)
 }
 
 /*
- * Waits for the next round.  rested: the worker had announced its rest before this one, and looked
- * for work after that. Returns: true if it is to announce its rest before the next round.
+ * Waits for the next round.  announced: the worker had announced its sleep, and looked
+ * for work after that. Returns: true if it is to announce its sleep before the next round.
  */
 static bool
-wait_for_round(wide_db *db, bool rested, bool failed)
+wait_for_round(wide_db *db, bool announced, bool failed)
 {
 	TimestampTz now = GetCurrentTimestamp();
 	int64 due;
-	bool rest;
+	bool sleepy;
 
 	if (wal_grows())
 		last_active = now;
-	rest = !failed && TimestampDifferenceExceeds(last_active, now, ACTIVE_MS);
-	due = rest ? wide_work_due(db) / 1000 : 0;
-	if (!rest || due <= IDLE_MS)
+	sleepy = !failed && TimestampDifferenceExceeds(last_active, now, ACTIVE_MS);
+	due = sleepy ? wide_work_due(db) / 1000 : 0;
+	if (!sleepy || due <= IDLE_MS)
 	{
-		wt_background_process_rest(false);
+		wt_background_process_set_asleep(false);
 		(void) wt_host_wait(IDLE_MS);
 		return false;
 	}
-	if (rested && wt_host_wait((long) Min(due + 1, REST_MS)))
+	if (announced && wt_host_wait((long) Min(due + 1, SLEEP_MS)))
 	{
 		/* rung, or woken otherwise: a barrier of DROP DATABASE, for example */
 		last_active = GetCurrentTimestamp();
-		wt_background_process_rest(false);
+		wt_background_process_set_asleep(false);
 		return false;
 	}
 	return true;
@@ -242,7 +242,7 @@ wt_compaction_worker_main(Datum arg)
 	wide_db *db;
 	TimestampTz last_check = 0, next_work = 0;
 	long wait = IDLE_MS;
-	bool rests = false;
+	bool sleeps = false;
 
 	wt_background_process_start(&wt_background_process_worker, die);
 	wt_background_process_heartbeat();
@@ -254,8 +254,8 @@ wt_compaction_worker_main(Datum arg)
 		TimestampTz now = GetCurrentTimestamp();
 
 		wt_background_process_check_interrupts();
-		if (rests)
-			wt_background_process_rest(true);
+		if (sleeps)
+			wt_background_process_set_asleep(true);
 		wt_background_process_heartbeat();
 		pgstat_report_activity(STATE_RUNNING, "flush and compaction");
 		/* a wake-up does not shorten the wait after a failure */
@@ -272,6 +272,6 @@ wt_compaction_worker_main(Datum arg)
 		}
 		wt_time_mark_write(db);
 		pgstat_report_activity(STATE_IDLE, NULL);
-		rests = wait_for_round(db, rests, wait > IDLE_MS);
+		sleeps = wait_for_round(db, sleeps, wait > IDLE_MS);
 	}
 }

@@ -64,10 +64,12 @@
 
 #if PG_VERSION_NUM >= 170000
 
+/* base backups verify the checksums of files with names of tables only */
+#define wt_backup_checks_all_files false
 /* argument fdw_restrictinfo of paths */
-#define WT_RESTRICTINFO_ARG , NIL
+#define WT_RESTRICTINFO_ARG		   , NIL
 /* renamed */
-#define wt_variable_cache	TransamVariables
+#define wt_variable_cache		   TransamVariables
 /* argument flush */
 #define wt_log_message(prefix, data, len, transactional) \
 	LogLogicalMessage(prefix, data, len, transactional, false)
@@ -86,6 +88,7 @@
 
 #else
 
+#define wt_backup_checks_all_files true
 #define WT_RESTRICTINFO_ARG
 #define wt_variable_cache ShmemVariableCache
 #define wt_log_message(prefix, data, len, transactional) \

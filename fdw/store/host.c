@@ -22,6 +22,7 @@
 #include "fdw/store/clock.h"
 #include "fdw/store/compat.h"
 #include "fdw/store/error.h"
+#include "fdw/store/location.h"
 #include "fdw/store/temp_file.h"
 
 /*
@@ -168,6 +169,7 @@ wt_host_fill(wide_host *host)
 						 .files_held = host_files_held,
 						 .report = host_report,
 						 .file_mode = (uint32_t) pg_file_create_mode,
-						 .directory_mode = (uint32_t) pg_dir_create_mode};
+						 .directory_mode = (uint32_t) pg_dir_create_mode,
+						 .files_directory = wt_location_files()};
 	wt_temp_file_fill(host);
 }

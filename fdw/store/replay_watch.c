@@ -61,8 +61,8 @@ open_watch(void)
 	if (watch >= 0 && inotify_add_watch(watch, XLOGDIR, IN_MODIFY | IN_CREATE | IN_MOVED_TO) >= 0)
 		return true;
 	ereport(LOG,
-			(errmsg("widetable: could not watch directory \"%s\", looking for WAL 10 times a second: "
-					"%m",
+			(errmsg("widetable: could not watch directory \"%s\", looking for WAL 10 times a "
+					"second: %m",
 					XLOGDIR)));
 	watch_failed = true;
 	if (watch >= 0)

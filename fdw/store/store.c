@@ -36,6 +36,7 @@
 #include "fdw/store/background_process.h"
 #include "fdw/store/error.h"
 #include "fdw/store/host.h"
+#include "fdw/store/location.h"
 #include "fdw/store/replication_slot.h"
 #include "fdw/store/settings.h"
 #include "fdw/store/wal.h"
@@ -158,11 +159,13 @@ configure_to_fit(wide_config *config)
 		ereport(ERROR,
 				(errcode(ERRCODE_DISK_FULL),
 				 errmsg("/dev/shm has too little room for the shared memory of widetable"),
-				 errdetail("%zu kB are free, and at least %zu kB are needed.", most / 1024, size / 1024),
+				 errdetail("%zu kB are free, and at least %zu kB are needed.", most / 1024,
+						   size / 1024),
 				 errhint(SEGMENT_HINT)));
 	if (limit < wanted)
 		ereport(LOG,
-				(errmsg("widetable: /dev/shm has too little room for a segment of %zu MB, using %zu MB",
+				(errmsg("widetable: /dev/shm has too little room for a segment of %zu MB, using "
+						"%zu MB",
 						wanted / (1024 * 1024),
 						size / (1024 * 1024)),
 				 errhint("Make /dev/shm larger, or set widetable.memtable_size and "
@@ -283,6 +286,8 @@ attach(void)
 	wide_log log = wt_wal_log(&the_db);
 	static bool registered = false;
 
+	if (wide_segment_state(segment_base) != WIDE_RUNNING)
+		wt_location_prepare();
 	wt_host_fill(&host);
 	if (!registered)
 	{
@@ -312,6 +317,7 @@ check_requirements(void)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("widetable needs wal_level \"replica\" or \"logical\""),
 				 errhint("Set wal_level = replica in postgresql.conf and restart the server.")));
+	wt_location_check_link();
 }
 
 /* Waits until no other process opens the store, and makes this process the opener. */

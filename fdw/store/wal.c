@@ -248,7 +248,7 @@ readable_end(void)
 
 /*
  * The server is in recovery.  Flushes and compacts while there is work, else waits: for 100 ms, or
- * with may_rest until there is WAL to replay (replay_watch.c).  As on the primary, the store must
+ * with may_sleep until there is WAL to replay (replay_watch.c).  As on the primary, the store must
  * not need WAL from before a checkpoint (here: a restartpoint) for long: it is flushed once for
  * each redo position.
  *
@@ -256,7 +256,7 @@ readable_end(void)
  * later target, and the store then has to replay from that record on.
  */
 static wide_status
-work_or_wait(wide_db *db, bool may_rest)
+work_or_wait(wide_db *db, bool may_sleep)
 {
 	XLogRecPtr redo = GetRedoRecPtr();
 	wide_status st;
@@ -277,7 +277,7 @@ work_or_wait(wide_db *db, bool may_rest)
 		st = wide_replay_work(db, false);
 	if (st == WIDE_END)
 	{
-		wt_replay_watch_wait(may_rest ? wide_work_due(db) : 0);
+		wt_replay_watch_wait(may_sleep ? wide_work_due(db) : 0);
 		st = WIDE_OK;
 	}
 	if (st == WIDE_OK && wt_host_interrupted())

@@ -7,8 +7,8 @@ ours() { for p in $(cat /proc/[0-9]*/stat 2>/dev/null | awk -v p="$(head -n 1 "$
 	tr '\0' ' ' <"/proc/$p/cmdline" | grep -q ': widetable \(worker\|keeper\)' && echo "$p"; done; }
 # wakeups DIR: how often they have woken so far, together: each sleep begins with a voluntary switch
 wakeups() { for p in $(ours "$1"); do sed -n 's/^voluntary_ctxt_switches:[^0-9]*//p' "/proc/$p/status"; done | awk '{ n += $1 } END { print n + 0 }'; }
-# rested DIR: waits until a second passes without a wake-up; fails after 40 seconds
-rested() {
+# asleep DIR: waits until a second passes without a wake-up; fails after 40 seconds
+asleep() {
 	for _ in $(seq 40); do
 		a=$(wakeups "$1"); sleep 1
 		[ "$(wakeups "$1")" = "$a" ] && sleep 1.2 && [ "$(wakeups "$1")" = "$a" ] && return 0
@@ -36,7 +36,7 @@ there "$T/data.late" 'CREATE EXTENSION widetable' "CREATE FOREIGN TABLE w (k int
 # they have just written
 is "$(ours "$T/data" | wc -l)|$(ours "$T/data.standby" | wc -l)|$(ours "$T/data.late" | wc -l)" "2|1|2" "keeper and worker run, on the standby the worker"
 sleep 16
-for d in data data.standby data.late; do rested "$T/$d"; ok $? "$d: the processes rest"; done
+for d in data data.standby data.late; do asleep "$T/$d"; ok $? "$d: the processes sleep"; done
 a=$(wakeups "$T/data") b=$(wakeups "$T/data.standby") c=$(wakeups "$T/data.late")
 sleep 20
 n=$(($(wakeups "$T/data") - a))
@@ -50,17 +50,17 @@ n=$(($(wakeups "$T/data.late") - c))
 a=$(ms); q CHECKPOINT >/dev/null; n=$(($(ms) - a))
 [ $n -le 300 ]; ok $? "a checkpoint of an idle server takes less than 300 ms ($n ms)"
 
-# the time of a commit to wide tables alone is in WAL soon: a worker that rests is woken; so is the
+# the time of a commit to wide tables alone is in WAL soon: a worker that sleeps is woken; so is the
 # worker of the standby
 marks() { "$BIN/pg_waldump" -p "$T/data/pg_wal" -s "$1" 2>/dev/null | grep -c 'Transaction.*COMMIT'; }
 at=$(q 'SELECT pg_current_wal_lsn()')
 a=$(wakeups "$T/data.standby")
 q "INSERT INTO w VALUES (-1, 'm')" >/dev/null
 sleep 1
-[ $(($(wakeups "$T/data.standby") - a)) -gt 3 ]; ok $? "WAL wakes the worker of a standby that rests"
+[ $(($(wakeups "$T/data.standby") - a)) -gt 3 ]; ok $? "WAL wakes the worker of a standby that sleeps"
 sleep 0.5
 q 'SELECT pg_switch_wal()' >/dev/null
-[ "$(marks "$at")" -ge 1 ]; ok $? "a commit is followed by its time mark while the worker rests"
+[ "$(marks "$at")" -ge 1 ]; ok $? "a commit is followed by its time mark while the worker sleeps"
 
 # cells that expire go with their file
 q "CREATE FOREIGN TABLE x (k int, v text) SERVER widetable OPTIONS (key 'k', families '{\"d\": {\"ttl\": \"22 s\"}}')" \
@@ -69,13 +69,13 @@ bytes() { q "SELECT coalesce(sum(file_bytes), 0) FROM widetable.pg_stat_widetabl
 [ "$(bytes)" -gt 0 ]; ok $? "a table with a time to live has files"
 n=$(checkpoint_ms 15)
 [ "$n" -le 150 ]; ok $? "checkpoints after writes take less than 150 ms ($n ms)"
-rested "$T/data"; ok $? "the worker rests before they expire"
+asleep "$T/data"; ok $? "the worker sleeps before they expire"
 [ "$(bytes)" -gt 0 ]; ok $? "they have not expired yet"
 for _ in $(seq 20); do [ "$(bytes)" = 0 ] && break; sleep 0.5; done
 is "$(bytes)" 0 "files that have expired are removed"
 
 # a flush is begun at once
-rested "$T/data"
+asleep "$T/data"
 flushes() { q 'SELECT flushes FROM widetable.pg_stat_widetable'; }
 a=$(flushes)
 for i in 1 2 3 4 5 6; do q "INSERT INTO w SELECT g, repeat(md5(g::text), 10) FROM generate_series($i, $i + 1000) g" >/dev/null; done
@@ -89,7 +89,7 @@ n=$(($(ms) - a))
 [ $n -le 3000 ]; ok $? "and its tables are there soon ($n ms)"
 
 # stop
-rested "$T/data"
+asleep "$T/data"
 a=$(ms); stop fast; n=$(($(ms) - a))
 [ $n -le 1500 ]; ok $? "an idle server stops at once ($n ms)"
 pids=$(ours "$T/data.late")
