@@ -295,6 +295,7 @@ INSERT INTO priv.matrix (object, statement) VALUES
     ('setting widetable.enable_pushdown', $$SET LOCAL widetable.enable_pushdown = off$$),
     ('setting widetable.enable_parallel_scan', $$SET LOCAL widetable.enable_parallel_scan = off$$),
     ('setting widetable.enable_direct_modify', $$SET LOCAL widetable.enable_direct_modify = off$$),
+    ('setting widetable.directory', $$SET LOCAL widetable.directory = '/tmp'$$),
     ('setting widetable.cache_size', $$SET LOCAL widetable.cache_size = '2MB'$$),
     ('setting widetable.memtable_size', $$SET LOCAL widetable.memtable_size = '1MB'$$),
     ('setting widetable.max_tables', $$SET LOCAL widetable.max_tables = 10$$),

@@ -203,7 +203,7 @@ static void
 choose(void)
 {
 	Oid tablespace = tablespace_at(setting);
-	char files[MAXPGPATH], path[MAXPGPATH + 32], text[MAXPGPATH + 64];
+	char files[MAXPGPATH], text[MAXPGPATH + 64];
 
 	if (tablespace == InvalidOid)
 		ereport(ERROR,
@@ -214,9 +214,6 @@ choose(void)
 				 errhint("CREATE TABLESPACE wide LOCATION '%s' first.", setting)));
 	files_path(tablespace, files);
 	make_directory(files);
-	snprintf(path, sizeof(path), "%s/" KEEP_FILE, files);
-	write_file(path, KEEP_TEXT);
-	fsync_fname(files, true);
 	files[strlen(files) - strlen("/" WT_DIRECTORY)] = '\0';
 	fsync_fname(files, true);
 
@@ -258,16 +255,25 @@ report_changed(const Location *l)
 					 now)));
 }
 
-/* The store's directory of files must be there: a store without its files is not an empty one. */
+/* The store's directory of files must be there: a store without its files is not an empty one.
+ * Makes the file that is never removed, if it is not there. */
 static void
 check_files(const Location *l)
 {
-	char files[MAXPGPATH];
+	char files[MAXPGPATH], keep[MAXPGPATH + 32];
 	struct stat st;
 
 	files_path(l->tablespace, files);
+	snprintf(keep, sizeof(keep), "%s/" KEEP_FILE, files);
 	if (stat(files, &st) == 0 && S_ISDIR(st.st_mode))
+	{
+		if (stat(keep, &st) != 0)
+		{
+			write_file(keep, KEEP_TEXT);
+			fsync_fname(files, true);
+		}
 		return;
+	}
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("the files of wide tables are missing"),

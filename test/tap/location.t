@@ -1,6 +1,6 @@
 # location.t: widetable.directory puts the files of wide tables into a tablespace; backups, standbys and
 # recovery to a point in time carry them.  A symbolic link instead of the directory is refused.  Takes
-# about 30 seconds.
+# about 40 seconds.
 . "${0%/*}/common.sh"
 
 W="CREATE FOREIGN TABLE w (k int, v text) SERVER widetable OPTIONS (key 'k')"
@@ -84,6 +84,18 @@ mv "$F"/*.sst "$T/data/widetable/" && rm "$T/data/widetable/LOCATION"
 set_conf "widetable.directory = ''"
 start
 is "$(q 'SELECT count(*) FROM w WHERE k < -1' 'SELECT * FROM widetable.verify()')" "1001" "moved into the data directory"
+# and back
+stop
+mv "$T/data/widetable"/*.sst "$F/" && rm "$F/README.txt"
+for l in "$T"/data/pg_tblspc/*; do echo "tablespace ${l##*/} $(readlink "$l")"; done >"$T/data/widetable/LOCATION"
+set_conf "widetable.directory = '$T/fast'"
+start
+is "$(q 'SELECT count(*) FROM w WHERE k < -1' 'SELECT * FROM widetable.verify()')" "1001" "moved into the tablespace"
+[ -f "$F/README.txt" ]; ok $? "which cannot be dropped again"
+stop
+mv "$F"/*.sst "$T/data/widetable/" && rm "$T/data/widetable/LOCATION"
+set_conf "widetable.directory = ''"
+start
 like "$(try_setting "$T/fast")" "ERROR:  55000: widetable.directory was set after the store was made" "a setting for a store in the data directory is an error"
 set_conf "widetable.directory = ''"
 
