@@ -35,6 +35,82 @@ test_empty_and_again(void **state)
 	store_drop(&s);
 }
 
+/* Creates an empty file. */
+static void
+touch(const char *dir, const char *name)
+{
+	char path[1200];
+	int fd;
+
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	fd = open(path, O_CREAT | O_WRONLY, 0600);
+	assert_true(fd >= 0);
+	close(fd);
+}
+
+static bool
+is_there(const char *dir, const char *name)
+{
+	char path[1200];
+
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	return access(path, F_OK) == 0;
+}
+
+/* Sorted files are in a directory of their own. */
+static void
+test_files_directory(void **state)
+{
+	store s;
+	wide_family_options opt;
+	wide_table_id t;
+	wide_family_id f;
+	char files[1024], number[40];
+	char *got;
+
+	store_init(&s);
+	test_dir_make(files, sizeof files);
+	s.files = files;
+	assert_ok(store_open(&s));
+	wide_family_defaults(&opt);
+	store_table(&s, &opt, 1, &t, &f);
+	store_put(&s, f, "a", "q", 1, "one");
+	assert_ok(wide_flush(s.db));
+	store_put(&s, f, "b", "q", 1, "two");
+	snprintf(number, sizeof number, "%08llx.sst",
+			 (unsigned long long) atomic_load(&s.db->seg->set.next_file) - 1);
+	assert_true(is_there(files, number));
+	assert_false(is_there(s.dir, number));
+	assert_true(is_there(s.dir, "CURRENT"));
+	store_close(&s);
+
+	/* orphans are removed where sorted files are; those in the other place are not the store's */
+	touch(files, "000000ff.sst");
+	touch(files, "000000fe.sst.tmp");
+	touch(s.dir, "000000fd.sst");
+	touch(s.dir, "manifest-000000ff.tmp");
+	assert_ok(store_open(&s));
+	assert_false(is_there(files, "000000ff.sst"));
+	assert_false(is_there(files, "000000fe.sst.tmp"));
+	assert_true(is_there(s.dir, "000000fd.sst"));
+	assert_false(is_there(s.dir, "manifest-000000ff.tmp"));
+	assert_int_equal(store_verify(&s), 0);
+	got = store_text(&s, NULL, &f, 1);
+	assert_non_null(strstr(got, "one"));
+	assert_non_null(strstr(got, "two"));
+	free(got);
+	assert_ok(wide_compact(s.db, f));
+	store_close(&s);
+
+	/* without its files it is damaged, not empty */
+	s.files = NULL;
+	assert_int_equal(store_open(&s), WIDE_CORRUPT);
+	s.files = files;
+	assert_ok(store_open(&s));
+	store_drop(&s);
+	test_dir_drop(files);
+}
+
 static void
 test_log_and_files(void **state)
 {
@@ -1219,6 +1295,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_empty_and_again),
+		cmocka_unit_test(test_files_directory),
 		cmocka_unit_test(test_log_and_files),
 		cmocka_unit_test(test_restart_in_log),
 		cmocka_unit_test(test_smaller_memtables),

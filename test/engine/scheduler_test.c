@@ -1132,6 +1132,54 @@ test_pin_in_switch(void **state)
 	store_drop(&s);
 }
 
+/* When time alone makes work. */
+static void
+test_due(void **state)
+{
+	const int64_t hour = (int64_t) 3600 * 1000000;
+	store s;
+	wide_family_options opt;
+	wide_table_id t;
+	wide_family_id f;
+	version_pin pin = {0};
+	int64_t due;
+
+	store_init(&s);
+	assert_ok(store_open(&s));
+	s.now += hour;
+	store_work(&s);
+	assert_true(wide_work_due(s.db) == INT64_MAX);
+	wide_family_defaults(&opt);
+	opt.ttl_us = 10 * hour;
+	store_table(&s, &opt, 1, &t, &f);
+	store_put(&s, f, "a", "q", WIDE_TS_AUTO, "one");
+	assert_ok(wide_flush(s.db));
+	store_work(&s);
+	/* first the store comes to rest */
+	due = wide_work_due(s.db);
+	assert_true(due > 0 && due <= 3 * 1000000);
+	s.now += due;
+	store_work(&s);
+	/* then the file expires, not before */
+	due = wide_work_due(s.db);
+	assert_true(due > 9 * hour && due <= 10 * hour);
+	s.now += due - 1;
+	store_work(&s);
+	assert_true(store_bytes(&s, f) > 0);
+	assert_int_equal(wide_work_due(s.db), 1);
+	s.now += 1;
+	/* a reader holds the file */
+	assert_ok(pin_take(s.db, &pin));
+	store_work(&s);
+	assert_int_equal(store_bytes(&s, f), 0);
+	assert_int_equal(wide_work_due(s.db), 0);
+	pin_drop(s.db, &pin);
+	store_work(&s);
+	s.now += hour;
+	assert_true(wide_work_due(s.db) == INT64_MAX);
+	store_drop(&s);
+}
+
 int
 main(void)
 {
@@ -1155,6 +1203,7 @@ main(void)
 		cmocka_unit_test(test_resting_reader),
 		cmocka_unit_test(test_pace),
 		cmocka_unit_test(test_pin_in_switch),
+		cmocka_unit_test(test_due),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,6 +27,7 @@ typedef struct store
 	wide_log log;
 	file_log_shared *log_shared;
 	wide_os *os;		 /* NULL: the real one */
+	const char *files;	 /* the directory of sorted files; NULL: dir */
 	int64_t now;		 /* the time that the host returns */
 	int interrupt_after; /* > 0: interrupted after so many checks */
 	uint64_t oldest_external;
@@ -108,7 +109,8 @@ store_open(store *s)
 					  .now = store_now,
 					  .oldest_external = store_oldest_external,
 					  .ended = store_ended,
-					  .report = store_report};
+					  .report = store_report,
+					  .files_directory = s->files};
 	size_t size = wide_segment_size(&s->config);
 	wide_status st;
 
