@@ -67,11 +67,12 @@
 #define OPENER_MS	3000  /* at most, when no process opens the store */
 
 /* Intervals: */
-#define REPLICATION_SLOT_MS 1000   /* between checks of the replication slot */
-#define RETRY_MS			1000   /* between flushes that fail */
-#define LINGER_MS			10000  /* at shutdown, at most, until the other processes have ended */
-#define OPENING_MS			200	   /* between looks while a process opens the store */
-#define IDLE_MS				300000 /* between looks without a reason: a safety net */
+#define REPLICATION_SLOT_MS 1000  /* between checks of the replication slot */
+#define RETRY_MS			1000  /* between flushes that fail */
+#define LINGER_MS			10000 /* at shutdown, at most, until the other processes have ended */
+#define OPENING_MS			200	  /* between looks while a process opens the store */
+#define IDLE_MS \
+	25000 /* between looks without a reason: a safety net, no event is known to need it */
 
 PGDLLEXPORT void wt_checkpoint_keeper_main(Datum arg);
 
