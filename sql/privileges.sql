@@ -58,6 +58,8 @@ CREATE TABLE priv.p_heap PARTITION OF priv.p FOR VALUES FROM ('m') TO ('z');
 INSERT INTO priv.t VALUES ('k1', 'v', 's', 1), ('k2', 'v', 's', 2);
 INSERT INTO priv.i VALUES (1, 'v', 's', 1), (2, 'v', 's', 2);
 INSERT INTO priv.p VALUES ('k1', 'v'), ('n1', 'v');
+CREATE TABLE priv.chunk AS SELECT widetable.export_cells('priv.t') AS c;
+GRANT SELECT ON priv.chunk TO PUBLIC;
 GRANT SELECT ON priv.t, priv.i, priv.c, priv.p TO regress_wt_select;
 GRANT SELECT (k, v) ON priv.t, priv.i TO regress_wt_select_some;
 GRANT SELECT (k) ON priv.c, priv.p TO regress_wt_select_some;
@@ -262,6 +264,8 @@ INSERT INTO priv.matrix (object, statement) VALUES
     ('verify(regclass)', $$SELECT widetable.verify()$$),
     ('copy_tables(name)', $$SELECT widetable.copy_tables('template1')$$),
     ('split_keys(regclass,integer)', $$SELECT widetable.split_keys('priv.t', 2)$$),
+    ('export_cells(regclass,bytea,bytea)', $$SELECT widetable.export_cells('priv.t')$$),
+    ('import_cells(regclass,bytea)', $$SELECT widetable.import_cells('priv.t', c) FROM priv.chunk$$),
     ('table_size(regclass)', $$SELECT widetable.table_size('priv.t')$$),
     ('plain_view(regclass,name)', $$SELECT widetable.plain_view('priv.t')$$),
     ('handler()', $$SELECT widetable.handler()$$),

@@ -14,3 +14,14 @@ DROP EVENT TRIGGER widetable_ddl_command_start;
 CREATE EVENT TRIGGER widetable_ddl_command_start ON ddl_command_start
     WHEN TAG IN ('DROP EXTENSION', 'DROP SCHEMA', 'DROP OWNED', 'CREATE FOREIGN TABLE')
     EXECUTE FUNCTION @extschema@.ddl_command_start();
+
+-- --------------------------------------------------- cells, out and in again
+
+CREATE FUNCTION @extschema@.export_cells(rel regclass, lower bytea DEFAULT NULL, upper bytea DEFAULT NULL)
+    RETURNS SETOF bytea LANGUAGE C STABLE PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'wt_sql_export_cells';
+CREATE FUNCTION @extschema@.import_cells(rel regclass, cells bytea)
+    RETURNS bigint LANGUAGE C VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wt_sql_import_cells';
+COMMENT ON FUNCTION @extschema@.export_cells(regclass, bytea, bytea) IS
+    'all versions of the cells of rows between two stored keys, as compressed chunks for import_cells';
+COMMENT ON FUNCTION @extschema@.import_cells(regclass, bytea) IS
+    'writes the cells of a chunk of export_cells, with their timestamps; returns their number';
