@@ -13,6 +13,7 @@ EXTENSION = widetable
 MODULE_big = widetable
 DATA = sql/widetable--1.0.sql sql/widetable--1.0--1.1.sql
 DOCS = README.md
+SCRIPTS = bin/widetable_dump bin/widetable_restore
 
 # The directory of this file, with a slash at the end: the checkout, also when
 # the build is somewhere else (make -f /path/of/checkout/Makefile).
