@@ -7,6 +7,8 @@
 #   make check-engine               engine unit tests only
 #   make check-sanitize             engine unit tests under address and undefined sanitizers (./test/check sanitize: fuzzers, and the server)
 #   make check-clang                build with clang and its warnings
+#   make deb                        Debian packages for all installed versions of PostgreSQL, in dist/ (debian/build)
+#   make dist                       the release as PGXN wants it, of the last commit: dist/widetable-VERSION.zip
 #   make check-clients              programs and libraries that read and write wide tables (./test/clients)
 
 EXTENSION = widetable
@@ -46,7 +48,7 @@ EXTRA_CLEAN = $(foreach d,engine fdw,$(wildcard $(foreach e,o d bc,$d/*.$e $d/*/
 PG_CONFIG ?= pg_config
 
 # PGXS has a target "check" that only fails, so these targets do not include PGXS
-OWN_TARGETS = check demo check-engine check-sanitize check-clang check-clients
+OWN_TARGETS = check demo check-engine check-sanitize check-clang check-clients deb dist
 ifneq ($(filter $(OWN_TARGETS),$(MAKECMDGOALS)),)
 
 check:
@@ -61,6 +63,14 @@ check-clients:
 	./test/clients
 check-clang:
 	$(MAKE) -C test/engine CC=clang BUILD=build-clang check
+deb:
+	./debian/build
+# the version of the release is the first one in META.json
+dist: VERSION = $(shell sed -n 's/^ *"version": *"\([^"]*\)".*/\1/p' META.json | head -n 1)
+dist:
+	mkdir -p dist
+	git archive --format=zip --prefix=widetable-$(VERSION)/ -o dist/widetable-$(VERSION).zip HEAD
+	@echo dist/widetable-$(VERSION).zip
 .PHONY: $(OWN_TARGETS)
 
 else
