@@ -104,6 +104,23 @@ typedef struct wide_bytes
 
 /* ------------------------------------------------------------------ host */
 
+/* What a process waits for: wide_host.waits */
+typedef enum wide_wait
+{
+	WIDE_WAIT_NONE,
+	WIDE_WAIT_MEMORY,	/* a commit: room in memtables */
+	WIDE_WAIT_PACE,		/* a commit: slowed down to the speed of flushes */
+	WIDE_WAIT_WORK,		/* a flush or compaction that another process does */
+	WIDE_WAIT_FLUSH,	/* a flush: commits that still insert into the memtable */
+	WIDE_WAIT_LOG,		/* a commit: its place in the log */
+	WIDE_WAIT_PUBLISH,	/* a commit: earlier commits that are not applied */
+	WIDE_WAIT_SNAPSHOT, /* a snapshot: commits that it has to see */
+	WIDE_WAIT_MANIFEST, /* a change of the set of files by another process */
+	WIDE_WAIT_READ,		/* a block of a sorted file */
+	WIDE_WAIT_SYNC,		/* a sorted file, to be durable */
+	WIDE_WAIT_COUNT
+} wide_wait;
+
 /* Callbacks of the host.  No callback may longjmp.  Those that may be NULL say so. */
 typedef struct wide_host
 {
@@ -157,6 +174,11 @@ typedef struct wide_host
 	wide_status (*temp_resize)(void *ctx, void *account, uint64_t bytes, const char **why);
 	/* The file is closed. */
 	void (*temp_close)(void *ctx, void *account);
+	/*
+	 * From here on this process waits for that; WIDE_WAIT_NONE: it goes on.  For the host's
+	 * list of processes.  Must be cheap.  May be NULL.
+	 */
+	void (*waits)(void *ctx, wide_wait what);
 	/* Writes a line to the host's log; level 0 = debug, 1 = log, 2 = warning.  May be NULL. */
 	void (*report)(void *ctx, int level, const char *text);
 	/* Modes of the files and directories that this process creates.  0: 0600 and 0700. */
@@ -462,6 +484,11 @@ extern void wide_batch_note_decided(wide_batch *b, uint64_t lsn);
  * would get if the batch were committed now.
  */
 extern void wide_batch_command(wide_batch *b, size_t bytes);
+/*
+ * Returns about how many bytes of log the changes so far take at commit: of keys, qualifiers and
+ * values, without what they replace in the batch itself.  Only rises.
+ */
+extern uint64_t wide_batch_log_bytes(const wide_batch *b);
 /* Frees the batch and its reservations; logs nothing.  Never fails. */
 extern void wide_batch_free(wide_batch *b);
 
@@ -882,7 +909,11 @@ typedef struct wide_scan_stats
 	uint64_t blocks_read, blocks_cached;
 	uint64_t cells_scanned, cells_returned, rows_returned, tombstones, seeks;
 	uint64_t rows_rejected; /* by predicates; may include deleted rows */
+	uint64_t read_us;		/* time that blocks_read took, if wide_time_reads is on */
 } wide_scan_stats;
+
+/* Whether this process measures how long reads of blocks take.  Off at first. */
+extern void wide_time_reads(wide_db *db, bool on);
 
 /* The beginning of a scan: the rows that it has read ahead, for wide_scan_ready only.  The engine's
  * own members follow. */
@@ -972,6 +1003,17 @@ extern wide_status wide_estimate_range(wide_db *db, wide_family_id family, const
 extern wide_status wide_split_keys(wide_db *db, wide_family_id family, int n, bool rough,
 								   wide_status (*fn)(void *arg, wide_bytes key), void *arg);
 
+/* ------------------------------------------------------------ timestamps */
+
+/* Returns the newest timestamp that was assigned.  It is above the clock if that was ahead. */
+extern int64_t wide_timestamp_newest(wide_db *db);
+/*
+ * Lowers that to ts: later commits get timestamps above ts, or the time.  Flushes first.
+ * Returns: WIDE_BUSY if transactions are committing: try again; WIDE_CONFLICT if there are cells,
+ * or deletes, with later timestamps, which would hide later writes: *family has some.
+ */
+extern wide_status wide_timestamp_lower(wide_db *db, int64_t ts, wide_family_id *family);
+
 /* ------------------------------------------------------------ background */
 
 /*
@@ -1025,9 +1067,14 @@ typedef struct wide_stats
 	uint32_t processes, tables, families;
 	uint32_t snapshots, pins; /* processes with a snapshot; processes that pin files or memtables */
 	uint64_t oldest_snapshot; /* LSN; 0 = none */
+	/* processes, 0 = none: with the oldest snapshot; with the oldest pin of memtables, which keeps
+	 * flushed ones from being used again */
+	int oldest_snapshot_pid, memtable_holder_pid;
+	int64_t newest_ts; /* newest timestamp that was assigned */
 	/* reserved by batches that are prepared or about to be */
 	uint64_t reserved_bytes, reserved_files;
-	/* counters since the segment was formatted */
+	/* counters since counters_reset, in microseconds since 1970 UTC */
+	int64_t counters_reset;
 	uint64_t commits, cells_written, log_bytes;
 	uint64_t gets, scans, rows_read, cells_read;
 	uint64_t cache_hits, cache_misses, bloom_checks, bloom_skips;
@@ -1038,6 +1085,18 @@ typedef struct wide_stats
 } wide_stats;
 
 extern void wide_statistics(wide_db *db, wide_stats *out);
+
+/*
+ * Counters outlive a segment by a file of the host: what wide_counters_save has stored, in the
+ * order of a list that later releases only append to.
+ */
+#define WIDE_COUNTERS_MAX 64
+/* Stores the counters and returns their number; *since: see counters_reset. */
+extern int wide_counters_save(wide_db *db, uint64_t *values, int64_t *since);
+/* Adds n saved counters to those of a new segment; further ones begin at 0. */
+extern void wide_counters_load(wide_db *db, const uint64_t *values, int n, int64_t since);
+/* All counters begin at 0 from this time on. */
+extern void wide_counters_reset(wide_db *db, int64_t now);
 
 typedef struct wide_file_info
 {
@@ -1062,14 +1121,47 @@ typedef struct wide_job_info
 	int from_level, to_level;
 	uint64_t total_bytes, done_bytes, out_bytes;
 	int64_t started, ended; /* microseconds since 1970-01-01 UTC */
+	int pid;				/* process that does it, or has done it */
 } wide_job_info;
 
 /* Stores up to max running and recent jobs, newest first, and returns their number. */
 extern int wide_jobs(wide_db *db, wide_job_info *out, int max);
 
-/* Totals of a family's live files and memtables. */
+/*
+ * PROGRESS of work that one process does, beside flushes and compactions, which wide_jobs lists.
+ * A process does one such work at a time: a begin ends the work before.
+ */
+typedef enum wide_progress_kind
+{
+	WIDE_PROGRESS_NONE,
+	WIDE_PROGRESS_VERIFY,  /* object: the family, 0 = all; in bytes of files */
+	WIDE_PROGRESS_SALVAGE, /* as the one before */
+	WIDE_PROGRESS_COPY	   /* object: the table that is copied; in cells, total from estimates */
+} wide_progress_kind;
+
+typedef struct wide_progress
+{
+	int pid;
+	wide_progress_kind kind;
+	uint32_t object;
+	uint64_t total, done;
+	int64_t started; /* microseconds since 1970-01-01 UTC */
+} wide_progress;
+
+extern void wide_progress_begin(wide_db *db, wide_progress_kind kind, uint32_t object,
+								uint64_t total);
+/* So much more is done.  Costs a few instructions. */
+extern void wide_progress_add(wide_db *db, uint64_t done);
+/* Does nothing if no work was begun. */
+extern void wide_progress_end(wide_db *db);
+/* Stores up to max works of all processes and returns their number. */
+extern int wide_progress_list(wide_db *db, wide_progress *out, int max);
+
+/* Totals of a family's live files and memtables.  memtable_bytes is its share, by cells, of the
+ * memory in use. */
 typedef struct wide_family_info
 {
+	uint64_t memtable_bytes;
 	uint64_t files, bytes, raw_bytes, cells, rows, tombstones, memtable_cells;
 	uint32_t files_per_level[8];
 } wide_family_info;

@@ -52,6 +52,7 @@
 #define RECYCLE_BYTES  ((size_t) 64 * 1024)
 #define RECYCLE_UNDONE 256
 
+#define LOG_OVERHEAD 4 /* bytes of a cell in the payload beside key and value, about */
 #define BATCH_MEMORY ((size_t) 64 << 20) /* until wide_batch_command says otherwise */
 
 typedef struct batch_memory
@@ -320,6 +321,7 @@ batch_insert(wide_batch *b, wide_family_id family, entry *e, unsigned flags, int
 	if (l->nodes == 0 || b->row.family != family)
 	{
 		b->row.family = family;
+		b->ops.log_bytes += e->rowlen;
 		l->rows++;
 	}
 	if (l->linked == l->end)
@@ -332,8 +334,15 @@ batch_insert(wide_batch *b, wide_family_id family, entry *e, unsigned flags, int
 		note_family(b, family);
 	if (b->ops.oldest == UINT64_MAX)
 		b->ops.oldest = b->ops.next;
+	b->ops.log_bytes += LOG_OVERHEAD + (e->klen - e->rowlen) + e->vlen;
 	b->ops.next++;
 	return WIDE_OK;
+}
+
+uint64_t
+wide_batch_log_bytes(const wide_batch *b)
+{
+	return b->ops.log_bytes;
 }
 
 /*

@@ -24,6 +24,7 @@ typedef struct batch_ops
 {
 	uint64_t next;							 /* number of the next operation */
 	uint64_t oldest;						 /* oldest live put or delete; UINT64_MAX: none */
+	uint64_t log_bytes;						 /* wide_batch_log_bytes */
 	int64_t provisional;					 /* newest provisional timestamp, without floors */
 	op_undone undone;						 /* there is always room for one more interval */
 	op_list *list;							 /* puts and deletes in memory; NULL: none */

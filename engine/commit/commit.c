@@ -256,11 +256,12 @@ prepare_avoid(wide_batch *b)
 {
 	buffer key = {0};
 	payload p;
+	int64_t last = wide_timestamp_newest(b->db), now = host_now(b->db);
 	wide_status st;
 
 	TRY(payload_open((wide_bytes) {b->prepared.payload.data, b->prepared.payload.len}, &p));
-	st = payload_avoid(&p, __atomic_load_n(&b->db->seg->commit.last_ts, __ATOMIC_RELAXED), &key,
-					   &b->prepared.avoid);
+	/* wide_timestamp_lower may lower it to the clock meanwhile */
+	st = payload_avoid(&p, last < now ? last : now, &key, &b->prepared.avoid);
 	buffer_free(&key);
 	return st;
 }
@@ -630,7 +631,7 @@ wide_wait_applied(wide_db *db, uint64_t lsn)
 		atomic_fetch_add(&commit->applied_waiters, 1);
 		st = atomic_load(&commit->applied_seq) >= lsn
 				 ? WIDE_OK
-				 : segment_wait(db, &commit->applied_word, seen, 100);
+				 : segment_wait(db, &commit->applied_word, seen, 100, WIDE_WAIT_PUBLISH);
 		atomic_fetch_sub(&commit->applied_waiters, 1);
 		if (st == WIDE_INTERRUPTED)
 			usleep(100); /* other processes are inserting: that takes microseconds */

@@ -64,7 +64,9 @@ make_room(wide_db *db, bool *held)
 	if (st != WIDE_END && st != WIDE_BUSY)
 		return st;
 	/* readers hold the memtables, or another process is at work on them */
+	host_waits(db, WIDE_WAIT_MEMORY);
 	usleep(1000);
+	host_waits(db, WIDE_WAIT_NONE);
 	return WIDE_OK;
 }
 
@@ -102,8 +104,10 @@ wait_for_pace(wide_db *db, int64_t us)
 	int64_t until = clock_monotonic_us() + us;
 
 	counter_add(db, COUNTER_STALL_US, (uint64_t) us);
+	host_waits(db, WIDE_WAIT_PACE);
 	while (!host_interrupted(db) && (us = until - clock_monotonic_us()) > 0)
 		usleep((useconds_t) (us < 10000 ? us : 10000));
+	host_waits(db, WIDE_WAIT_NONE);
 }
 
 /* Returns true if the memtable has room for the bytes besides everything reserved. */
@@ -153,7 +157,7 @@ wait_for_room(wide_db *db, int64_t since, uint32_t seen, bool *reported)
 	/* no worker is in the store while it recovers */
 	if (db->replay == NULL && clock_monotonic_us() - since < PATIENCE_MS * 1000 &&
 		host_worker_works(db))
-		return segment_wait(db, &db->seg->commit.space_word, seen, 100);
+		return segment_wait(db, &db->seg->commit.space_word, seen, 100, WIDE_WAIT_MEMORY);
 	TRY(make_room(db, &held));
 	if (host_interrupted(db))
 		return status_fail(WIDE_INTERRUPTED, "interrupted while waiting for room in memory");

@@ -66,7 +66,9 @@ wait_applied(wide_db *db, memtable *t)
 		TRY(segment_check(db));
 		if (host_interrupted(db))
 			return status_fail(WIDE_INTERRUPTED, "interrupted");
+		host_waits(db, WIDE_WAIT_FLUSH);
 		usleep(i < 20 ? 50 : 1000);
+		host_waits(db, WIDE_WAIT_NONE);
 	}
 	return WIDE_OK;
 }

@@ -405,7 +405,7 @@ wait_work(wide_db *db)
 
 	if (host_interrupted(db))
 		return status_fail(WIDE_INTERRUPTED, "interrupted");
-	return segment_wait(db, &db->seg->set.work_word, seen, 20);
+	return segment_wait(db, &db->seg->set.work_word, seen, 20, WIDE_WAIT_WORK);
 }
 
 /* Flushes all that is in memtables when it is called. */

@@ -56,8 +56,9 @@ file_statistics(file_source *f)
 		stats->blocks_read += c->blocks_read;
 		stats->blocks_cached += c->blocks_cached;
 		stats->seeks += c->seeks;
+		stats->read_us += c->read_us;
 	}
-	c->blocks_read = c->blocks_cached = c->seeks = 0;
+	c->blocks_read = c->blocks_cached = c->seeks = c->read_us = 0;
 }
 
 static void

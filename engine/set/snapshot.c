@@ -242,7 +242,7 @@ wait_for_ended(wide_db *db, bool (*running)(void *, uint64_t), void *ctx)
 
 			if (xid == 0 || i == db->slot_index || running(ctx, xid))
 				break;
-			TRY(segment_wait(db, &slots[i].prepare_done, seen, 100));
+			TRY(segment_wait(db, &slots[i].prepare_done, seen, 100, WIDE_WAIT_SNAPSHOT));
 		}
 	return WIDE_OK;
 }

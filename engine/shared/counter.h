@@ -2,7 +2,9 @@
  * counter.h - statistics counters.
  *
  * Each process counts in its own slot without atomic read-modify-write.  A slot's
- * counters outlive its process, so the sums only rise while the segment lives.
+ * counters outlive its process, so the sums only rise while the segment lives, until
+ * they are reset.  To what the slots have, the segment adds what was counted before it was
+ * formatted, and subtracts what was counted before the reset.
  */
 #ifndef WIDE_COUNTER_H
 #define WIDE_COUNTER_H
@@ -11,6 +13,7 @@
 #include "engine/wide.h"
 #include "engine/shared/layout.h"
 
+/* In the order in which the host's file has them: new ones only at the end. */
 enum counter_id
 {
 	COUNTER_COMMITS,
@@ -47,7 +50,7 @@ counter_add(wide_db *db, enum counter_id c, uint64_t n)
 						  memory_order_relaxed);
 }
 
-/* Returns the sum of a counter over all processes since the segment was formatted. */
+/* Returns the sum of a counter over all processes since the last reset. */
 extern uint64_t counter_sum(wide_db *db, enum counter_id c);
 
 #endif /* WIDE_COUNTER_H */

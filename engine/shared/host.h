@@ -31,6 +31,15 @@ host_wake_worker(wide_db *db)
 		db->host.wake_worker(db->host.ctx);
 }
 
+/* Marks the begin and, with WIDE_WAIT_NONE, the end of a wait.  Requires: the thread that attached
+ * the process. */
+static inline void
+host_waits(wide_db *db, wide_wait what)
+{
+	if (db->host.waits)
+		db->host.waits(db->host.ctx, what);
+}
+
 static inline bool
 host_worker_works(wide_db *db)
 {

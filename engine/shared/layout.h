@@ -94,6 +94,12 @@ typedef struct process_slot
 	uint32_t wait_len;				 /* bytes of the row key */
 	uint8_t wait_row[WIDE_LOCK_ROW]; /* the beginning of the row key */
 
+	/* long work of the process, for users (engine/shared/progress.c) */
+	_Atomic uint32_t progress_kind; /* wide_progress_kind; written last, and cleared first */
+	_Atomic uint32_t progress_object;
+	_Atomic uint64_t progress_total, progress_done;
+	_Atomic int64_t progress_started;
+
 	_Alignas(64) _Atomic uint64_t counters[32]; /* by enum counter_id; readers add them up */
 } process_slot;
 
@@ -388,6 +394,9 @@ typedef struct segment
 	uint64_t size;	/* bytes */
 	wide_config config;
 
+	_Atomic uint64_t counters_before[32]; /* added to the sum of the slots' counters, modulo 2^64 */
+	_Atomic int64_t counters_reset;		  /* when they began at 0 */
+
 	_Atomic uint32_t state;		 /* wide_state */
 	_Atomic uint32_t slots_used; /* process slots at or above this were never taken */
 	char reason[256];			 /* why it was poisoned; the first byte is written last */
@@ -422,6 +431,7 @@ struct wide_db
 	wide_os *os;
 	process_slot *slot; /* of this process */
 	uint32_t slot_index;
+	bool time_reads; /* wide_time_reads */
 
 	struct pin_local *pins;			  /* pin.c: pins and private lists of files */
 	struct work_local *work;		  /* scheduler.c: families lately found without work */

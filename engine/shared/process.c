@@ -59,6 +59,7 @@ process_detach(wide_db *db)
 	 * serial becomes even */
 	s->wait_table = 0;
 	atomic_fetch_add(&s->wait_serial, atomic_load(&s->wait_serial) & 1 ? 1 : 2);
+	atomic_store(&s->progress_kind, 0);
 	atomic_store(&s->in_crit, 0);
 	if (ended)
 		segment_wake(db, &s->prepare_done);

@@ -80,6 +80,23 @@ wide_poison(wide_db *db, const char *reason)
 		db->host.report(db->host.ctx, 2, reason);
 }
 
+/* Takes a mutex; the host sees a wait for one that is held for long, over I/O or the log. */
+static int
+lock_and_show(wide_db *db, enum segment_lock which)
+{
+	pthread_mutex_t *m = &db->seg->lock[which];
+	int e;
+
+	if (which != LOCK_COMMIT && which != LOCK_MANIFEST)
+		return pthread_mutex_lock(m);
+	if ((e = pthread_mutex_trylock(m)) != EBUSY)
+		return e;
+	host_waits(db, which == LOCK_COMMIT ? WIDE_WAIT_LOG : WIDE_WAIT_MANIFEST);
+	e = pthread_mutex_lock(m);
+	host_waits(db, WIDE_WAIT_NONE);
+	return e;
+}
+
 wide_status
 segment_lock(wide_db *db, enum segment_lock which)
 {
@@ -87,7 +104,7 @@ segment_lock(wide_db *db, enum segment_lock which)
 	int e;
 
 	assert(db->locks_taken >> which == 0); /* the order of layout.h; not recursive */
-	e = pthread_mutex_lock(&seg->lock[which]);
+	e = lock_and_show(db, which);
 	if (e == EOWNERDEAD)
 		poison(db, "a process died while it held a lock");
 	else if (e != 0 && e != ENOTRECOVERABLE)
@@ -121,7 +138,7 @@ futex_wait(_Atomic uint32_t *word, uint32_t seen, int64_t timeout_us)
 }
 
 wide_status
-segment_wait(wide_db *db, _Atomic uint32_t *word, uint32_t seen, int timeout_ms)
+segment_wait(wide_db *db, _Atomic uint32_t *word, uint32_t seen, int timeout_ms, wide_wait what)
 {
 	int64_t left = SLICE_US, deadline = clock_monotonic_us() + (int64_t) timeout_ms * 1000;
 
@@ -135,6 +152,8 @@ segment_wait(wide_db *db, _Atomic uint32_t *word, uint32_t seen, int timeout_ms)
 			return status_fail(WIDE_INTERRUPTED, "interrupted while waiting");
 		if (timeout_ms >= 0 && (left = deadline - clock_monotonic_us()) <= 0)
 			return WIDE_OK;
+		host_waits(db, what);
 		futex_wait(word, seen, left < SLICE_US ? left : SLICE_US);
+		host_waits(db, WIDE_WAIT_NONE);
 	}
 }

@@ -33,12 +33,13 @@ extern wide_status segment_lock(wide_db *db, enum segment_lock which);
 extern void segment_unlock(wide_db *db, enum segment_lock which);
 
 /*
- * Waits until *word != seen, in slices of at most 100 ms with a check of
- * host->interrupted between them.  timeout_ms < 0: without limit.  Returns WIDE_OK
- * on timeout too; the caller tests its condition again.
- * Requires: no lock is held.  Errors: WIDE_INTERRUPTED, WIDE_POISONED.
+ * Waits (what: for what, to be shown) until *word != seen, in slices of at most 100 ms with a check
+ * of host->interrupted between them.  timeout_ms < 0: without limit.  Returns WIDE_OK on timeout
+ * too; the caller tests its condition again. Requires: no lock is held.  Errors: WIDE_INTERRUPTED,
+ * WIDE_POISONED.
  */
-extern wide_status segment_wait(wide_db *db, _Atomic uint32_t *word, uint32_t seen, int timeout_ms);
+extern wide_status segment_wait(wide_db *db, _Atomic uint32_t *word, uint32_t seen, int timeout_ms,
+								wide_wait what);
 
 /* Adds 1 to the word and wakes all processes that wait on it. */
 extern void segment_wake(wide_db *db, _Atomic uint32_t *word);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "engine/sst/sst_cursor.h"
+#include "engine/base/clock.h"
 #include "engine/base/entry.h"
 #include "engine/base/key.h"
 #include "engine/base/status.h"
@@ -119,6 +120,7 @@ load_block(sst_cursor *c)
 {
 	sst_handle h;
 	bool cached;
+	int64_t began;
 
 	if (!c->index.valid)
 		return sst_reader_corrupt(c->r->number, c->r->parts[c->partition].index.off,
@@ -127,13 +129,18 @@ load_block(sst_cursor *c)
 	if (c->block_ref.data != NULL && c->block_off == h.off)
 		return WIDE_OK;
 	leave_block(c);
+	began = c->r->db->time_reads ? clock_monotonic_us() : 0;
 	TRY(sst_reader_block(c->r, h, c->flags, c->r->prop.in_memory, c->ahead, &c->block_ref,
 						 &cached));
 	c->block_off = h.off;
 	if (cached)
 		c->blocks_cached++;
 	else
+	{
 		c->blocks_read++;
+		if (began != 0)
+			c->read_us += (uint64_t) (clock_monotonic_us() - began);
+	}
 	return in_block(c, block_open(&c->block, c->block_ref.data, c->block_ref.len));
 }
 

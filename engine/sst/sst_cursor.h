@@ -33,6 +33,7 @@ typedef struct sst_cursor
 	void *leave_arg;
 	sst_read_ahead *ahead;						/* with SST_NO_CACHE, otherwise NULL */
 	uint64_t blocks_read, blocks_cached, seeks; /* counters */
+	uint64_t read_us;							/* of blocks_read, if wide_time_reads is on */
 } sst_cursor;
 
 /* Opens a cursor, which adds a pin to r; it is not valid until it is positioned.  flags: enum

@@ -30,6 +30,7 @@
 #include "engine/base/varint.h"
 #include "engine/shared/cache.h"
 #include "engine/shared/counter.h"
+#include "engine/shared/host.h"
 #include "engine/shared/layout.h"
 #include "engine/sst/block.h"
 #include "engine/sst/bloom.h"
@@ -94,7 +95,9 @@ read_stored(sst_reader *r, sst_handle h, sst_read_ahead *ahead, const uint8_t **
 		stored->len = 0;
 		TRY(buffer_reserve(stored, n));
 		*p = stored->data;
+		host_waits(r->db, WIDE_WAIT_READ);
 		got = r->file.os->pread(r->file.os, r->file.fd, stored->data, n, h.off);
+		host_waits(r->db, WIDE_WAIT_NONE);
 	}
 	if (got < 0)
 	{

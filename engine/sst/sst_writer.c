@@ -53,6 +53,7 @@
 #include "engine/base/os.h"
 #include "engine/base/status.h"
 #include "engine/base/varint.h"
+#include "engine/shared/host.h"
 #include "engine/shared/layout.h"
 #include "engine/sst/block_builder.h"
 #include "engine/sst/bloom.h"
@@ -710,8 +711,14 @@ sst_writer_finish(sst_writer *w, file_meta *meta)
 	TRY_GOTO(w->failed);
 	TRY_GOTO(write_end(w));
 	injection_point("sst-written");
-	if (!w->unsynced && (r = os->sync(os, w->fd)) < 0)
-		TRY_GOTO(os_fail(r, "sync file", w->tmp));
+	if (!w->unsynced)
+	{
+		host_waits(w->db, WIDE_WAIT_SYNC);
+		r = os->sync(os, w->fd);
+		host_waits(w->db, WIDE_WAIT_NONE);
+		if (r < 0)
+			TRY_GOTO(os_fail(r, "sync file", w->tmp));
+	}
 	r = os->close(os, w->fd);
 	w->fd = -1;
 	if (r < 0)

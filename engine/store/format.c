@@ -184,6 +184,7 @@ format_build_id(void)
 		offsetof(segment, lock),
 		offsetof(segment, memtables)};
 
+	_Static_assert(COUNTER_COUNT <= WIDE_COUNTERS_MAX, "WIDE_COUNTERS_MAX is too small");
 	_Static_assert(COUNTER_COUNT <= sizeof(((process_slot *) 0)->counters) / sizeof(uint64_t),
 				   "counters[] is too short");
 	return hash_xxh3(sizes, sizeof(sizes), SEGMENT_MAGIC);

@@ -62,17 +62,27 @@ state_of_catalog(wide_db *db, wide_stats *out)
 }
 
 static void
-state_of_process(process_slot *s, wide_stats *out)
+state_of_process(process_slot *s, wide_stats *out, uint64_t *oldest_pin)
 {
 	uint64_t snapshot = atomic_load_explicit(&s->snapshot, memory_order_relaxed);
+	uint64_t pin = atomic_load_explicit(&s->mem_pin, memory_order_relaxed);
+	int pid = (int) atomic_load_explicit(&s->pid, memory_order_relaxed);
 
 	out->processes += atomic_load_explicit(&s->pid, memory_order_relaxed) != 0;
 	out->pins += atomic_load_explicit(&s->pin, memory_order_relaxed) != 0;
+	if (pin != 0 && (*oldest_pin == 0 || pin < *oldest_pin))
+	{
+		*oldest_pin = pin;
+		out->memtable_holder_pid = pid;
+	}
 	if (snapshot == 0)
 		return;
 	out->snapshots++;
 	if (out->oldest_snapshot == 0 || snapshot < out->oldest_snapshot)
+	{
 		out->oldest_snapshot = snapshot;
+		out->oldest_snapshot_pid = pid;
+	}
 }
 
 static void
@@ -106,14 +116,17 @@ void
 wide_statistics(wide_db *db, wide_stats *out)
 {
 	segment *seg = db->seg;
+	uint64_t oldest_pin = 0;
 
 	memset(out, 0, sizeof(*out));
+	out->newest_ts = wide_timestamp_newest(db);
+	out->counters_reset = atomic_load(&seg->counters_reset);
 	out->visible_lsn = atomic_load(&seg->commit.visible_seq);
 	out->cache_bytes = cache_used(db);
 	out->cache_limit = seg->config.cache_size;
 	out->segment_bytes = seg->size;
 	for (uint32_t i = 0; i < seg->config.max_processes; i++)
-		state_of_process(&layout_processes(db)[i], out);
+		state_of_process(&layout_processes(db)[i], out, &oldest_pin);
 	state_of_memtables(db, out);
 	state_of_files(db, out);
 	state_of_catalog(db, out);
@@ -148,7 +161,8 @@ wide_jobs(wide_db *db, wide_job_info *out, int max)
 		if (best == NULL)
 			break;
 		below = best->serial;
-		out[n++] = best->info;
+		out[n] = best->info;
+		out[n++].pid = (int) best->pid;
 	}
 	segment_unlock(db, LOCK_SET);
 	return n;
@@ -262,7 +276,15 @@ wide_family_statistics(wide_db *db, wide_family_id family, wide_family_info *out
 		out->files_per_level[m->level]++;
 	}
 	for (int i = 0; i < pin.nmemtables; i++)
-		out->memtable_cells += memtable_cells(db, pin.memtables[i], family);
+	{
+		const memtable *t = &db->seg->memtables[pin.memtables[i]];
+		uint64_t n = memtable_cells(db, pin.memtables[i], family), all = atomic_load(&t->cells);
+
+		out->memtable_cells += n;
+		if (all > 0)
+			out->memtable_bytes += (uint64_t) ((double) atomic_load(&t->used) *
+											   (n < all ? (double) n / (double) all : 1));
+	}
 done:
 	pin_drop(db, &pin);
 	return st;

@@ -33,6 +33,12 @@ clock_now(void *ctx)
 	return (int64_t) t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
+void
+wide_time_reads(wide_db *db, bool on)
+{
+	db->time_reads = on;
+}
+
 wide_status
 wide_attach(void *base, const char *dir, const wide_host *host, const wide_log *log,
 			struct wide_os *os, wide_db **out)

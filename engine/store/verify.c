@@ -13,6 +13,7 @@
 #include <string.h>
 #include "engine/wide.h"
 #include "engine/base/buffer.h"
+#include "engine/base/injection_point.h"
 #include "engine/base/key.h"
 #include "engine/base/status.h"
 #include "engine/shared/host.h"
@@ -97,7 +98,9 @@ verify_family(verification *v, const version_pin *pin, wide_family_id id)
 			}
 			sst_reader_put(v->db, r);
 		}
+		injection_point("verify-file");
 		TRY(sst_verify(v->db, f, v->fn, v->arg));
+		wide_progress_add(v->db, f->bytes);
 		if (f->level == 0 || i + 1 == files.n || files.files[i + 1].level != f->level)
 			continue;
 		/* cut bounds cannot be compared if one is a prefix of the other */
@@ -155,6 +158,23 @@ verify_unknown(verification *v)
 	return WIDE_OK;
 }
 
+/* Returns the bytes of the family's live files; 0: of all. */
+static uint64_t
+bytes_to_verify(wide_db *db, wide_family_id family)
+{
+	const file_slot *files = layout_files(db);
+	uint64_t bytes = 0;
+
+	if (segment_lock(db, LOCK_SET) != WIDE_OK)
+		return 0;
+	for (uint32_t i = 0; i < db->seg->config.max_files; i++)
+		if (files[i].in_use && files[i].removed_version == 0 &&
+			(family == 0 || files[i].meta.family == family))
+			bytes += files[i].meta.bytes;
+	segment_unlock(db, LOCK_SET);
+	return bytes;
+}
+
 wide_status
 wide_verify(wide_db *db, wide_family_id family, wide_problem_fn fn, void *arg)
 {
@@ -165,6 +185,7 @@ wide_verify(wide_db *db, wide_family_id family, wide_problem_fn fn, void *arg)
 	version_pin memory = {0};
 	wide_status st;
 
+	wide_progress_begin(db, WIDE_PROGRESS_VERIFY, family, bytes_to_verify(db, family));
 	TRY_GOTO(pin_take_files(db, &pin));
 	TRY_GOTO(directory_read(db, &v.names));
 	while ((st = catalog_family_next(db, &cursor, &id)) == WIDE_OK)
@@ -177,6 +198,7 @@ wide_verify(wide_db *db, wide_family_id family, wide_problem_fn fn, void *arg)
 	if (family == 0)
 		st = verify_unknown(&v);
 done:
+	wide_progress_end(db);
 	pin_drop(db, &memory);
 	pin_drop(db, &pin);
 	directory_free(&v.names);

@@ -199,13 +199,13 @@ test_wait(void **state)
 
 	assert_int_equal(wide_attach(base, "/x", &host, NULL, NULL, &db), WIDE_OK);
 	stop_after = 1000;
-	assert_int_equal(segment_wait(db, word, 1, -1), WIDE_OK); /* differs already */
+	assert_int_equal(segment_wait(db, word, 1, -1, WIDE_WAIT_NONE), WIDE_OK); /* differs already */
 	clock_gettime(CLOCK_MONOTONIC, &a);
-	assert_int_equal(segment_wait(db, word, 0, 150), WIDE_OK); /* timeout */
+	assert_int_equal(segment_wait(db, word, 0, 150, WIDE_WAIT_NONE), WIDE_OK); /* timeout */
 	clock_gettime(CLOCK_MONOTONIC, &b);
 	assert_in_range((b.tv_sec - a.tv_sec) * 1000 + (b.tv_nsec - a.tv_nsec) / 1000000, 149, 5000);
 	stop_after = 2;
-	assert_int_equal(segment_wait(db, word, 0, -1), WIDE_INTERRUPTED);
+	assert_int_equal(segment_wait(db, word, 0, -1, WIDE_WAIT_NONE), WIDE_INTERRUPTED);
 	stop_after = 1000;
 	pid = unit_fork();
 	if (pid == 0)
@@ -216,7 +216,7 @@ test_wait(void **state)
 		segment_wake(mine, word);
 		_exit(0);
 	}
-	assert_int_equal(segment_wait(db, word, 0, -1), WIDE_OK);
+	assert_int_equal(segment_wait(db, word, 0, -1, WIDE_WAIT_NONE), WIDE_OK);
 	assert_int_equal(*word, 1);
 	fixture_child_ok(pid);
 	/* poison ends a wait */
@@ -229,7 +229,7 @@ test_wait(void **state)
 		wide_poison(mine, "test says so");
 		_exit(0);
 	}
-	assert_int_equal(segment_wait(db, word, 1, -1), WIDE_POISONED);
+	assert_int_equal(segment_wait(db, word, 1, -1, WIDE_WAIT_NONE), WIDE_POISONED);
 	assert_non_null(strstr(wide_error_text(), "test says so"));
 	fixture_child_ok(pid);
 	assert_int_equal(segment_lock(db, LOCK_SET), WIDE_POISONED);
@@ -345,7 +345,8 @@ test_wait_in_vain(void **state)
 	assert_int_equal(wide_attach(base, "/x", &host, NULL, NULL, &db), WIDE_OK);
 	run_child(base, KILLED_IN_CRITICAL, (wide_bytes) {(const uint8_t *) "row", 3});
 	stop_after = 2;
-	assert_int_equal(segment_wait(db, &db->seg->commit.applied_word, 0, -1), WIDE_INTERRUPTED);
+	assert_int_equal(segment_wait(db, &db->seg->commit.applied_word, 0, -1, WIDE_WAIT_NONE),
+					 WIDE_INTERRUPTED);
 	wide_detach(db);
 	fixture_unmap(base, cfg);
 }
