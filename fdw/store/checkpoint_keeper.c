@@ -59,6 +59,7 @@
 #include "fdw/store/replication_slot.h"
 #include "fdw/store/store.h"
 #include "fdw/store/time_mark.h"
+#include "fdw/store/wait_event.h"
 
 /* Delay of a checkpoint: */
 #define TICK_MS		50 /* at most, when there is nothing to flush */
@@ -283,7 +284,8 @@ wait_for_store(void)
 			wt_my_lxid = GetNextLocalTransactionId();
 		}
 		/* the process that makes a store wakes this one */
-		wt_host_wait(since != 0 || wt_anchor()->opener != 0 ? OPENING_MS : IDLE_MS);
+		wt_host_wait_event(since != 0 || wt_anchor()->opener != 0 ? OPENING_MS : IDLE_MS,
+						   WT_WAIT_KEEPER_IDLE);
 	}
 	if (since == 0)
 		brake();
@@ -330,7 +332,7 @@ wait_for_event(wide_db *db, bool holds, XLogRecPtr redo, TimestampTz last_look)
 						 TimestampDifferenceMilliseconds(last_look, GetCurrentTimestamp()),
 					 10);
 	}
-	wt_host_wait(ms);
+	wt_host_wait_event(ms, WT_WAIT_KEEPER_IDLE);
 	wt_checkpoint_watch_end();
 }
 

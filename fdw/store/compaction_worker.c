@@ -49,6 +49,7 @@
 #include "fdw/store/replication_slot.h"
 #include "fdw/store/store.h"
 #include "fdw/store/time_mark.h"
+#include "fdw/store/wait_event.h"
 
 #define IDLE_MS			  1000	/* between checks for work, unless woken */
 #define ACTIVE_MS		  12000 /* of nothing before it sleeps; above the engine's 10 s */
@@ -183,7 +184,7 @@ open_store(void)
 		/* on the latch, so that a shutdown ends the wait */
 		ResetLatch(MyLatch);
 		CHECK_FOR_INTERRUPTS();
-		wt_host_wait(RETRY_MAX_MS);
+		wt_host_wait_event(RETRY_MAX_MS, WT_WAIT_WORKER_IDLE);
 		CHECK_FOR_INTERRUPTS();
 		proc_exit(1);
 	}
@@ -223,10 +224,10 @@ wait_for_round(wide_db *db, bool announced, bool failed)
 	if (!sleepy || due <= IDLE_MS)
 	{
 		wt_background_process_set_asleep(false);
-		(void) wt_host_wait(IDLE_MS);
+		(void) wt_host_wait_event(IDLE_MS, WT_WAIT_WORKER_IDLE);
 		return false;
 	}
-	if (announced && wt_host_wait((long) Min(due + 1, SLEEP_MS)))
+	if (announced && wt_host_wait_event((long) Min(due + 1, SLEEP_MS), WT_WAIT_WORKER_IDLE))
 	{
 		/* rung, or woken otherwise: a barrier of DROP DATABASE, for example */
 		last_active = GetCurrentTimestamp();

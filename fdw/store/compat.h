@@ -65,11 +65,13 @@
 #if PG_VERSION_NUM >= 170000
 
 /* base backups verify the checksums of files with names of tables only */
-#define wt_backup_checks_all_files false
+#define wt_backup_checks_all_files		false
 /* argument fdw_restrictinfo of paths */
-#define WT_RESTRICTINFO_ARG		   , NIL
+#define WT_RESTRICTINFO_ARG				, NIL
 /* renamed */
-#define wt_variable_cache		   TransamVariables
+#define wt_variable_cache				TransamVariables
+/* events of the class Extension have names */
+#define wt_new_wait_event(name, before) WaitEventExtensionNew(name)
 /* argument flush */
 #define wt_log_message(prefix, data, len, transactional) \
 	LogLogicalMessage(prefix, data, len, transactional, false)
@@ -90,7 +92,8 @@
 
 #define wt_backup_checks_all_files true
 #define WT_RESTRICTINFO_ARG
-#define wt_variable_cache ShmemVariableCache
+#define wt_variable_cache				ShmemVariableCache
+#define wt_new_wait_event(name, before) (before)
 #define wt_log_message(prefix, data, len, transactional) \
 	LogLogicalMessage(prefix, data, len, transactional)
 #define wt_create_replication_slot(name) ReplicationSlotCreate(name, false, RS_PERSISTENT, false)

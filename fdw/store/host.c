@@ -24,6 +24,7 @@
 #include "fdw/store/error.h"
 #include "fdw/store/location.h"
 #include "fdw/store/temp_file.h"
+#include "fdw/store/wait_event.h"
 
 /*
  * Passes a barrier.  An error of that must not leave the engine: the barrier stays pending, and the
@@ -69,11 +70,25 @@ wt_host_interrupted(void)
 bool
 wt_host_wait(long ms)
 {
-	int events = WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, ms,
-						   PG_WAIT_EXTENSION);
+	return wt_host_wait_event(ms, PG_WAIT_EXTENSION);
+}
+
+bool
+wt_host_wait_event(long ms, uint32 event)
+{
+	int events = WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, ms, event);
 
 	ResetLatch(MyLatch);
 	return (events & WL_LATCH_SET) != 0;
+}
+
+static void
+host_waits(void *ctx, wide_wait what)
+{
+	if (what == WIDE_WAIT_NONE)
+		pgstat_report_wait_end();
+	else
+		pgstat_report_wait_start(wt_wait_event(what));
 }
 
 static bool
@@ -167,6 +182,7 @@ wt_host_fill(wide_host *host)
 						 .oldest_external = host_oldest_external,
 						 .ended = host_ended,
 						 .files_held = host_files_held,
+						 .waits = host_waits,
 						 .report = host_report,
 						 .file_mode = (uint32_t) pg_file_create_mode,
 						 .directory_mode = (uint32_t) pg_dir_create_mode,

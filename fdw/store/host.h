@@ -20,6 +20,8 @@ extern bool wt_host_interrupted(void);
  * Returns: true if the latch was set.
  */
 extern bool wt_host_wait(long ms);
+/* The same; event: what pg_stat_activity shows meanwhile. */
+extern bool wt_host_wait_event(long ms, uint32 event);
 
 /*
  * Returns: the xid with its epoch.

@@ -33,9 +33,9 @@
 #include "storage/fd.h"
 #include "storage/latch.h"
 #include "utils/timestamp.h"
-#include "utils/wait_event.h"
 
 #include "fdw/store/host.h"
+#include "fdw/store/wait_event.h"
 
 #define POLL_MS	 100   /* between looks while there may be WAL to replay */
 #define QUIET_MS 2000  /* without replay for so long the standby is quiet */
@@ -146,11 +146,11 @@ wt_replay_watch_wait(int64 due)
 
 	if (ms <= POLL_MS || !open_watch() || !is_quiet())
 	{
-		wt_host_wait(POLL_MS);
+		wt_host_wait_event(POLL_MS, wt_wait_event(WT_WAIT_WAL));
 		return;
 	}
 	(void) WaitLatchOrSocket(MyLatch,
 							 WL_LATCH_SET | WL_SOCKET_READABLE | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-							 watch, ms, PG_WAIT_EXTENSION);
+							 watch, ms, wt_wait_event(WT_WAIT_WAL));
 	ResetLatch(MyLatch);
 }

@@ -39,6 +39,7 @@
 #include "fdw/store/error.h"
 #include "fdw/store/stop_point.h"
 #include "fdw/store/store.h"
+#include "fdw/store/wait_event.h"
 
 /* In an owner value: it is a process id (31 bits) and the number of a userlock (32 bits). */
 #define OWNER_SUBTRANSACTION (UINT64CONST(1) << 63)
@@ -223,7 +224,11 @@ wt_row_lock(wide_table_id table, wide_bytes key, bool nowait)
 		/* no wait: the lock was released since, or its transaction is just ending; try again
 		 * soon */
 		if (holder == 0 || !wait_for(holder, table, key))
+		{
+			pgstat_report_wait_start(wt_wait_event(WT_WAIT_ROW_LOCK));
 			pg_usleep(100);
+			pgstat_report_wait_end();
+		}
 	}
 }
 

@@ -39,6 +39,7 @@
 #include "fdw/store/location.h"
 #include "fdw/store/replication_slot.h"
 #include "fdw/store/settings.h"
+#include "fdw/store/wait_event.h"
 #include "fdw/store/wal.h"
 
 static void *segment_base = NULL; /* address of the segment in this process */
@@ -289,6 +290,7 @@ attach(void)
 	if (wide_segment_state(segment_base) != WIDE_RUNNING)
 		wt_location_prepare();
 	wt_host_fill(&host);
+	wt_wait_event_init();
 	if (!registered)
 	{
 		before_shmem_exit(detach_at_exit, (Datum) 0);
@@ -342,7 +344,7 @@ become_opener(WtAnchor *a)
 		/* a worker that follows WAL opens the store when the server is promoted */
 		if (!waited)
 			wt_background_process_wake(&a->worker);
-		wt_host_wait(20);
+		wt_host_wait_event(20, wt_wait_event(WT_WAIT_OPEN));
 		CHECK_FOR_INTERRUPTS();
 	}
 }

@@ -31,6 +31,7 @@
 #include "utils/wait_event.h"
 
 #include "fdw/store/compat.h"
+#include "fdw/store/wait_event.h"
 #include "fdw/store/error.h"
 
 #define SUFFIX ".spill" /* of a spill file's name, after that of its account */
@@ -119,10 +120,11 @@ temp_resize(void *ctx, void *account, uint64_t bytes, const char **why)
 		/* more is a write, which counts, less is a truncation, which counts as well */
 		if ((off_t) bytes < FileSize(file))
 		{
-			if (FileTruncate(file, (off_t) bytes, PG_WAIT_EXTENSION) < 0)
+			if (FileTruncate(file, (off_t) bytes, wt_wait_event(WT_WAIT_TEMP_FILE)) < 0)
 				st = system_failure("truncate", FilePathName(file));
 		}
-		else if (bytes > 0 && FileWrite(file, &end, 1, (off_t) bytes - 1, PG_WAIT_EXTENSION) != 1)
+		else if (bytes > 0 &&
+				 FileWrite(file, &end, 1, (off_t) bytes - 1, wt_wait_event(WT_WAIT_TEMP_FILE)) != 1)
 		{
 			/* a short write sets no errno */
 			if (errno == 0)

@@ -55,6 +55,7 @@
 #include "fdw/store/replay_watch.h"
 #include "fdw/store/replication_slot.h"
 #include "fdw/store/settings.h"
+#include "fdw/store/wait_event.h"
 
 /* Message of the last error that was caught. */
 static char failure[512];
