@@ -14,6 +14,7 @@
 #include "nodes/execnodes.h"
 #include "nodes/makefuncs.h"
 #include "rewrite/rewriteManip.h"
+#include "storage/bufmgr.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -117,6 +118,8 @@ show_statistics(WtScanState *scan, bool bad_key_skip, bool seeks, ExplainState *
 		ExplainPropertyInteger("Files Skipped by Bloom", NULL, st.files_skipped_bloom, es);
 		ExplainPropertyInteger("Blocks Read", NULL, st.blocks_read, es);
 		ExplainPropertyInteger("Blocks Cached", NULL, st.blocks_cached, es);
+		if (track_io_timing)
+			ExplainPropertyFloat("Block Read Time", "ms", (double) st.read_us / 1000, 3, es);
 		ExplainPropertyInteger("Cells Scanned", NULL, st.cells_scanned, es);
 		ExplainPropertyInteger("Cells Returned", NULL, st.cells_returned, es);
 		ExplainPropertyInteger("Tombstones", NULL, st.tombstones, es);
@@ -132,7 +135,10 @@ show_statistics(WtScanState *scan, bool bad_key_skip, bool seeks, ExplainState *
 				 st.files_skipped_key, st.files_skipped_time, st.files_skipped_bloom),
 		es);
 	ExplainPropertyText("Blocks",
-						psprintf(UINT64_FORMAT " read, " UINT64_FORMAT " cached", st.blocks_read,
+						psprintf(UINT64_FORMAT " read%s, " UINT64_FORMAT " cached", st.blocks_read,
+								 track_io_timing && st.blocks_read > 0
+									 ? psprintf(" (time %.3f ms)", (double) st.read_us / 1000)
+									 : "",
 								 st.blocks_cached),
 						es);
 	ExplainPropertyText("Cells",

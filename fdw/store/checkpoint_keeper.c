@@ -53,6 +53,7 @@
 #include "fdw/store/anchor.h"
 #include "fdw/store/background_process.h"
 #include "fdw/store/checkpoint_watch.h"
+#include "fdw/store/counter_file.h"
 #include "fdw/store/compat.h"
 #include "fdw/store/error.h"
 #include "fdw/store/host.h"
@@ -369,6 +370,7 @@ wt_checkpoint_keeper_main(Datum arg)
 	/* for a quick start; WAL has everything anyway */
 	if (wide_flush(db) == WIDE_OK)
 		wt_replication_slot_advance(wt_replication_slot_needed(db));
+	wt_counter_file_save(db);
 	/* a transaction of this process ends the brake; the last checkpoint is still to come */
 	wt_time_mark_write(db);
 	/* 1: the postmaster restarts it, unless the server goes down */

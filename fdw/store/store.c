@@ -25,6 +25,7 @@
 
 #include "access/xlog.h"
 #include "miscadmin.h"
+#include "storage/bufmgr.h"
 #include "storage/dsm.h"
 #include "storage/dsm_impl.h"
 #include "storage/ipc.h"
@@ -34,6 +35,7 @@
 
 #include "fdw/store/anchor.h"
 #include "fdw/store/background_process.h"
+#include "fdw/store/counter_file.h"
 #include "fdw/store/error.h"
 #include "fdw/store/host.h"
 #include "fdw/store/location.h"
@@ -298,6 +300,7 @@ attach(void)
 	}
 	wt_error_check(wide_attach(segment_base, WT_DIRECTORY, &host, &log, NULL, &the_db),
 				   "could not attach to the store");
+	wide_time_reads(the_db, track_io_timing);
 }
 
 static void
@@ -400,6 +403,7 @@ recover(WtAnchor *a)
 		if (wt_wal_skipped())
 			wt_error_check(wide_flush(the_db), "could not flush");
 		wt_replication_slot_reserve(wt_replication_slot_needed(the_db));
+		wt_counter_file_load(the_db);
 		return true;
 	}
 	text = pstrdup((st == WIDE_IO || st == WIDE_CONFLICT) && wt_wal_failure()[0] != '\0'

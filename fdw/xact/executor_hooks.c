@@ -13,6 +13,7 @@
 #include "access/xlog.h"
 #include "catalog/pg_class.h"
 #include "executor/executor.h"
+#include "storage/bufmgr.h"
 #include "utils/snapmgr.h"
 #include "utils/snapshot.h"
 
@@ -35,6 +36,8 @@ static void
 executor_start(QueryDesc *queryDesc, int eflags)
 {
 	wt_snapshot_begin_statement(queryDesc->snapshot);
+	if (wt_store_db_if_open() != NULL)
+		wide_time_reads(wt_store_db_if_open(), track_io_timing);
 	if (prev_executor_start)
 		prev_executor_start(queryDesc, eflags);
 	else
