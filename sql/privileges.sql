@@ -280,6 +280,10 @@ INSERT INTO priv.matrix (object, statement, prepare) VALUES
     ('stat_families()', $$SELECT 1 / count(*) FROM widetable.stat_families() WHERE table_name = 'priv.t'$$, NULL),
     ('stat_files()', $$SELECT 1 / count(*) FROM widetable.stat_files() WHERE table_name = 'priv.t'$$, NULL),
     ('stat_compactions()', $$SELECT widetable.stat_compactions()$$, NULL),
+    ('stat_progress()', $$SELECT widetable.stat_progress()$$, NULL),
+    ('stat_databases()', $$SELECT widetable.stat_databases()$$, NULL),
+    ('reset_statistics()', $$SELECT widetable.reset_statistics()$$, NULL),
+    ('reset_clock()', $$SELECT widetable.reset_clock()$$, NULL),
     ('stat_locks()', $$SELECT 1 / count(*) FROM widetable.stat_locks() WHERE table_name = 'priv.t'$$, $$UPDATE priv.t SET v = 'locked'$$),
     ('view widetable.pg_stat_widetable', $$SELECT * FROM widetable.pg_stat_widetable$$, NULL),
     ('view widetable.pg_stat_widetable_tables', $$SELECT 1 / count(*) FROM widetable.pg_stat_widetable_tables WHERE table_name = 'priv.t'$$, NULL),
@@ -287,6 +291,8 @@ INSERT INTO priv.matrix (object, statement, prepare) VALUES
     ('view widetable.pg_stat_widetable_files', $$SELECT 1 / count(*) FROM widetable.pg_stat_widetable_files WHERE table_name = 'priv.t'$$, NULL),
     ('view widetable.pg_stat_widetable_files', $$SELECT 1 / count(min_key) FROM widetable.pg_stat_widetable_files WHERE table_name = 'priv.t'$$, NULL),
     ('view widetable.pg_stat_widetable_compactions', $$SELECT * FROM widetable.pg_stat_widetable_compactions$$, NULL),
+    ('view widetable.pg_stat_widetable_progress', $$SELECT * FROM widetable.pg_stat_widetable_progress$$, NULL),
+    ('view widetable.pg_stat_widetable_databases', $$SELECT * FROM widetable.pg_stat_widetable_databases$$, NULL),
     ('view widetable.pg_stat_widetable_locks', $$SELECT 1 / count(*) FROM widetable.pg_stat_widetable_locks WHERE table_name = 'priv.t'$$, $$UPDATE priv.t SET v = 'locked'$$);
 
 -- settings

@@ -25,3 +25,88 @@ COMMENT ON FUNCTION @extschema@.export_cells(regclass, bytea, bytea) IS
     'all versions of the cells of rows between two stored keys, as compressed chunks for import_cells';
 COMMENT ON FUNCTION @extschema@.import_cells(regclass, bytea) IS
     'writes the cells of a chunk of export_cells, with their timestamps; returns their number';
+
+-- -------------------------------------------------------------- statistics
+
+-- Columns are added at the end.  A library that has more than the function leaves the last ones out.
+DROP VIEW @extschema@.pg_stat_widetable, @extschema@.pg_stat_widetable_tables, @extschema@.pg_stat_widetable_families,
+    @extschema@.pg_stat_widetable_compactions;
+DROP FUNCTION @extschema@.stat_store(), @extschema@.stat_families(), @extschema@.stat_compactions();
+
+CREATE FUNCTION @extschema@.stat_store(
+        OUT state text, OUT segment_bytes bigint, OUT processes int,
+        OUT visible_lsn pg_lsn, OUT flushed_lsn pg_lsn, OUT restart_lsn pg_lsn,
+        OUT memtable_bytes bigint, OUT memtable_limit bigint, OUT memtables_waiting bigint,
+        OUT cache_bytes bigint, OUT cache_limit bigint, OUT cache_hits bigint, OUT cache_misses bigint,
+        OUT tables int, OUT families int, OUT files bigint, OUT file_bytes bigint,
+        OUT commits bigint, OUT cells_written bigint, OUT log_bytes bigint,
+        OUT gets bigint, OUT scans bigint, OUT rows_read bigint, OUT cells_read bigint,
+        OUT bloom_checks bigint, OUT bloom_skips bigint,
+        OUT flushes bigint, OUT flush_bytes bigint,
+        OUT compactions bigint, OUT compact_read_bytes bigint, OUT compact_write_bytes bigint,
+        OUT files_deleted bigint, OUT stalls bigint, OUT stall_ms float8,
+        OUT row_locks bigint, OUT row_lock_waits bigint, OUT spills bigint, OUT spilled_bytes bigint,
+        OUT snapshots int, OUT oldest_snapshot pg_lsn, OUT pins int,
+        OUT memtable_reserved bigint, OUT files_reserved bigint, OUT worker_pid int,
+        OUT clock_ahead interval, OUT oldest_snapshot_pid int, OUT memtable_holder_pid int, OUT keeper_pid int,
+        OUT stats_reset timestamptz)
+    RETURNS record LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'wt_sql_stat_store';
+CREATE FUNCTION @extschema@.stat_families(
+        OUT relid oid, OUT table_name text, OUT family text, OUT options jsonb, OUT files bigint,
+        OUT level_files int[], OUT file_bytes bigint, OUT raw_bytes bigint, OUT cells bigint, OUT rows bigint,
+        OUT tombstones bigint, OUT memtable_cells bigint, OUT memtable_bytes bigint)
+    RETURNS SETOF record LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'wt_sql_stat_families';
+CREATE FUNCTION @extschema@.stat_compactions(
+        OUT relid oid, OUT table_name text, OUT family text, OUT kind text, OUT state text, OUT from_level int, OUT to_level int,
+        OUT total_bytes bigint, OUT done_bytes bigint, OUT out_bytes bigint,
+        OUT started timestamptz, OUT ended timestamptz, OUT pid int)
+    RETURNS SETOF record LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'wt_sql_stat_compactions';
+CREATE FUNCTION @extschema@.stat_progress(
+        OUT pid int, OUT kind text, OUT datid oid, OUT table_name text, OUT family text, OUT unit text,
+        OUT total bigint, OUT done bigint, OUT started timestamptz)
+    RETURNS SETOF record LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'wt_sql_stat_progress';
+CREATE FUNCTION @extschema@.stat_databases(
+        OUT datid oid, OUT tables int, OUT families int, OUT files bigint, OUT file_bytes bigint, OUT memtable_bytes bigint)
+    RETURNS SETOF record LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'wt_sql_stat_databases';
+
+CREATE VIEW @extschema@.pg_stat_widetable AS SELECT * FROM @extschema@.stat_store();
+CREATE VIEW @extschema@.pg_stat_widetable_families AS
+    SELECT f.relid::regclass AS relation, f.table_name, f.family, f.options, f.files, f.level_files, f.file_bytes, f.raw_bytes,
+           f.cells, f.rows, f.tombstones, f.memtable_cells, f.memtable_bytes
+    FROM @extschema@.stat_families() f;
+CREATE VIEW @extschema@.pg_stat_widetable_tables AS
+    SELECT f.relid::regclass AS relation, f.table_name, count(*)::int AS families, sum(f.files)::bigint AS files,
+           sum(f.file_bytes)::bigint AS file_bytes, sum(f.raw_bytes)::bigint AS raw_bytes,
+           sum(f.cells)::bigint AS cells, max(f.rows)::bigint AS rows, sum(f.tombstones)::bigint AS tombstones,
+           sum(f.memtable_cells)::bigint AS memtable_cells, sum(f.memtable_bytes)::bigint AS memtable_bytes,
+           sum(f.file_bytes + f.memtable_bytes)::bigint AS total_bytes
+    FROM @extschema@.stat_families() f
+    GROUP BY f.relid, f.table_name;
+CREATE VIEW @extschema@.pg_stat_widetable_databases AS
+    SELECT t.datid, d.datname, t.tables, t.families, t.files, t.file_bytes, t.memtable_bytes,
+           t.file_bytes + t.memtable_bytes AS total_bytes
+    FROM @extschema@.stat_databases() t LEFT JOIN pg_catalog.pg_database d ON d.oid = t.datid;
+CREATE VIEW @extschema@.pg_stat_widetable_compactions AS
+    SELECT c.relid::regclass AS relation, c.table_name, c.family, c.kind, c.state, c.from_level, c.to_level,
+           c.total_bytes, c.done_bytes, c.out_bytes, c.started, c.ended, c.pid
+    FROM @extschema@.stat_compactions() c;
+CREATE VIEW @extschema@.pg_stat_widetable_progress AS
+    SELECT p.pid, p.kind, d.datname AS database, p.table_name, p.family, p.unit, p.total, p.done, p.started
+    FROM @extschema@.stat_progress() p LEFT JOIN pg_catalog.pg_database d ON d.oid = p.datid;
+
+CREATE FUNCTION @extschema@.reset_statistics()
+    RETURNS void LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wt_sql_reset_statistics';
+CREATE FUNCTION @extschema@.reset_clock()
+    RETURNS interval LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wt_sql_reset_clock';
+COMMENT ON FUNCTION @extschema@.reset_statistics() IS
+    'let the counters of pg_stat_widetable begin at 0';
+COMMENT ON FUNCTION @extschema@.reset_clock() IS
+    'let timestamps begin at the clock again after it was ahead; returns by how much they were';
+
+REVOKE ALL ON FUNCTION @extschema@.stat_store(), @extschema@.stat_compactions(), @extschema@.stat_progress(),
+    @extschema@.stat_databases(), @extschema@.reset_statistics(), @extschema@.reset_clock() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.stat_store(), @extschema@.stat_compactions(), @extschema@.stat_progress(),
+    @extschema@.stat_databases() TO pg_monitor;
+GRANT SELECT ON @extschema@.pg_stat_widetable_tables, @extschema@.pg_stat_widetable_families TO PUBLIC;
+GRANT SELECT ON @extschema@.pg_stat_widetable, @extschema@.pg_stat_widetable_compactions,
+    @extschema@.pg_stat_widetable_progress, @extschema@.pg_stat_widetable_databases TO pg_monitor;

@@ -51,6 +51,7 @@
 #include "fdw/ddl/binding.h"
 #include "fdw/ddl/catalog_option.h"
 #include "fdw/store/error.h"
+#include "fdw/store/stop_point.h"
 #include "fdw/store/store.h"
 #include "fdw/table/table.h"
 #include "fdw/table/types.h"
@@ -195,11 +196,14 @@ copy_family(wide_family_id from, wide_family_id to, Snapshot snapshot)
 	wide_row row;
 
 	while (wt_engine_scan_next(scan, &row))
+	{
+		wide_progress_add(wt_store_db(), (uint64) row.ncells);
 		for (int i = 0; i < row.ncells; i++)
 			wt_error_check(wide_batch_put(wt_batch(true), to, row.key, row.cells[i].qualifier,
 										  row.cells[i].ts, PG_INT64_MIN, row.cells[i].ttl_us,
 										  row.cells[i].value),
 						   "could not copy a wide table");
+	}
 	wt_engine_scan_close(scan);
 }
 
@@ -213,6 +217,8 @@ copy_table(const wide_table *from, Oid space, List *only, Snapshot snapshot)
 	int n;
 	wide_family *fams = wt_binding_families(NULL, from->id, &n);
 	wide_table_id id;
+	wide_family_info info;
+	uint64 cells = 0;
 	ListCell *lc;
 
 	wt_batch_command_ddl();
@@ -223,6 +229,10 @@ copy_table(const wide_table *from, Oid space, List *only, Snapshot snapshot)
 			wt_error_check(wide_batch_bind(wt_batch(true), id, lfirst_oid(lc)),
 						   "could not copy a wide table");
 	for (int i = 0; i < n; i++)
+		if (wide_family_statistics(wt_store_db(), fams[i].id, &info) == WIDE_OK)
+			cells += info.cells + info.memtable_cells;
+	wide_progress_begin(wt_store_db(), WIDE_PROGRESS_COPY, from->id, cells);
+	for (int i = 0; i < n; i++)
 	{
 		wide_family_id fid;
 
@@ -230,7 +240,9 @@ copy_table(const wide_table *from, Oid space, List *only, Snapshot snapshot)
 												&fid),
 					   "could not copy a wide table");
 		copy_family(fams[i].id, fid, snapshot);
+		wt_stop_point("copy-family");
 	}
+	wide_progress_end(wt_store_db());
 	pfree(fams);
 }
 

@@ -15,6 +15,7 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_namespace.h"
 #include "commands/comment.h"
+#include "commands/dbcommands.h"
 #include "commands/defrem.h"
 #include "executor/spi.h"
 #include "fmgr.h"
@@ -22,10 +23,9 @@
 #include "lib/ilist.h"
 #include "miscadmin.h"
 #include "nodes/execnodes.h"
-#include "pgstat.h"
-#include "storage/latch.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/timestamp.h"
 #include "utils/lsyscache.h"
 
 #include "engine/wide.h"
@@ -35,11 +35,16 @@
 #include "fdw/ddl/share.h"
 #include "fdw/func/call.h"
 #include "fdw/func/result.h"
+#include "fdw/store/clock.h"
 #include "fdw/store/compat.h"
 #include "fdw/store/error.h"
+#include "fdw/store/host.h"
 #include "fdw/store/store.h"
+#include "fdw/store/wait_event.h"
 #include "fdw/table/types.h"
 #include "fdw/xact/batch.h"
+
+#define RESET_TRIES 200 /* of reset_clock() while transactions commit, 10 ms apart */
 
 /* Returns true if the engine's call that returned st must be repeated. */
 static bool
@@ -49,11 +54,7 @@ again(wide_status st)
 		return false;
 	/* another process does the same work */
 	if (st == WIDE_BUSY)
-	{
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, 10L,
-						 PG_WAIT_EXTENSION);
-		ResetLatch(MyLatch);
-	}
+		wt_host_wait_event(10, wt_wait_event(WIDE_WAIT_WORK));
 	CHECK_FOR_INTERRUPTS();
 	return true;
 }
@@ -162,6 +163,75 @@ wt_sql_compact(PG_FUNCTION_ARGS)
 			compact_family(c.e.all[i]);
 	}
 	PG_RETURN_VOID();
+}
+
+/* ------------------------------------------------------------------ clock */
+
+/* Returns: the family and its table, as text for a message. */
+static char *
+describe_family(wide_family_id id)
+{
+	uint32_t cursor = 0;
+	wide_table t;
+	wide_family fams[WT_MAX_FAMILIES];
+
+	while (wide_table_next(wt_store_db(), NULL, &cursor, &t) == WIDE_OK)
+	{
+		int n = wide_table_families(wt_store_db(), NULL, t.id, fams, WT_MAX_FAMILIES);
+		char *database;
+
+		for (int i = 0; i < Min(n, WT_MAX_FAMILIES); i++)
+			if (fams[i].id == id)
+			{
+				database = get_database_name(t.space);
+				return psprintf("family \"%s\" of table \"%s\" in database \"%s\"", fams[i].name,
+								t.name, database != NULL ? database : "?");
+			}
+	}
+	return pstrdup("a table that is being dropped");
+}
+
+PG_FUNCTION_INFO_V1(wt_sql_reset_clock);
+
+/*
+ * Lets new timestamps begin at the clock again, if they are ahead of it.  No cell may be
+ * ahead, because it would hide later writes.  Returns: by how much they were.
+ */
+Datum
+wt_sql_reset_clock(PG_FUNCTION_ARGS)
+{
+	Interval *was = palloc0(sizeof(Interval));
+	wide_family_id family;
+	wide_status st;
+	int tries = 0;
+
+	PreventCommandDuringRecovery("reset_clock()");
+	if (!superuser())
+		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+						errmsg("must be superuser for reset_clock()")));
+	if (!wt_store_exists())
+		PG_RETURN_INTERVAL_P(was);
+	was->time = wt_clock_ahead(wide_timestamp_newest(wt_store_db()));
+	if (was->time == 0)
+		PG_RETURN_INTERVAL_P(was);
+	do
+		st = wide_timestamp_lower(wt_store_db(), GetCurrentTimestamp() + WT_EPOCH_DIFF, &family);
+	while (again(st) && (st != WIDE_BUSY || ++tries < RESET_TRIES));
+	if (st == WIDE_CONFLICT)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("cells have timestamps ahead of the clock"),
+				 errdetail("Some are in %s.", describe_family(family)),
+				 errhint("Copy the rows of such tables elsewhere, TRUNCATE them, and write the rows "
+						 "back after this function. widetable.compact() removes what TRUNCATE and "
+						 "DELETE leave.")));
+	if (st == WIDE_BUSY)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_IN_USE),
+				 errmsg("timestamps cannot be reset while transactions write to wide tables"),
+				 errhint("Stop the programs that write, and try again.")));
+	wt_error_check(st, "could not reset the clock");
+	PG_RETURN_INTERVAL_P(was);
 }
 
 /* ----------------------------------------------------------------- verify */

@@ -258,9 +258,20 @@ wt_result_add_text(WtResultRow *row, const char *s)
 }
 
 void
+wt_result_check(const WtResultRow *row, TupleDesc desc)
+{
+	if (desc->natts > row->n)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("a function of extension widetable has more columns than the library"),
+				 errdetail("It has %d columns, the library %d.", desc->natts, row->n),
+				 errhint("Restart the server with the library of the extension's version.")));
+}
+
+void
 wt_result_put(const WtResultRow *row, ReturnSetInfo *rsinfo)
 {
-	Assert(row->n == rsinfo->setDesc->natts);
+	wt_result_check(row, rsinfo->setDesc);
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, unconstify(Datum *, &row->values[0]),
 						 unconstify(bool *, &row->nulls[0]));
 }

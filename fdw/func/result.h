@@ -23,7 +23,7 @@ extern void wt_result_push_string(JsonbParseState **ps, JsonbIteratorToken tok, 
  */
 extern void wt_result_push_value(JsonbParseState **ps, Oid type, Datum value);
 
-#define WT_RESULT_MAX_COLUMNS 44
+#define WT_RESULT_MAX_COLUMNS 64
 
 /* A row under construction; {0} is one without columns. */
 typedef struct WtResultRow
@@ -39,7 +39,12 @@ extern void wt_result_add(WtResultRow *row, Datum value);
 extern void wt_result_add_unless(WtResultRow *row, bool is_null, Datum value);
 /* Appends a text; s NULL: a null. */
 extern void wt_result_add_text(WtResultRow *row, const char *s);
-/* Adds the row to a materialized result.  Requires: all columns have been appended. */
+/*
+ * Adds the row to a materialized result.  Requires: all columns have been appended.  The result may
+ * have fewer: an older version of the extension lacks the last columns of this library.
+ * Errors: 55000 if it has more.
+ */
+extern void wt_result_check(const WtResultRow *row, TupleDesc desc);
 extern void wt_result_put(const WtResultRow *row, ReturnSetInfo *rsinfo);
 
 /* What a callback of the engine got; one palloc'd piece. */

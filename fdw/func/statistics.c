@@ -20,6 +20,7 @@
 #include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/hsearch.h"
 #include "utils/pg_lsn.h"
 #include "utils/timestamp.h"
 
@@ -51,6 +52,22 @@ static void
 add_lsn(WtResultRow *row, XLogRecPtr v)
 {
 	wt_result_add(row, LSNGetDatum(v));
+}
+
+/* A process; 0: a null. */
+static void
+add_pid(WtResultRow *row, int pid)
+{
+	wt_result_add_unless(row, pid == 0, Int32GetDatum(pid));
+}
+
+static Datum
+interval_of(int64 us)
+{
+	Interval *i = palloc0(sizeof(Interval));
+
+	i->time = us;
+	return IntervalPGetDatum(i);
 }
 
 /* An oid; InvalidOid: a null. */
@@ -139,6 +156,14 @@ wt_sql_stat_store(PG_FUNCTION_ARGS)
 	add_bigint(&row, s.reserved_bytes);
 	add_bigint(&row, s.reserved_files);
 	wt_result_add_unless(&row, worker == 0, Int32GetDatum(worker));
+	/* from version 1.1 on */
+	wt_result_add(&row, interval_of(db ? wt_clock_ahead(s.newest_ts) : 0));
+	add_pid(&row, s.oldest_snapshot_pid);
+	add_pid(&row, s.memtable_holder_pid);
+	add_pid(&row, db ? wt_anchor()->keeper.pid : 0);
+	wt_result_add_unless(&row, s.counters_reset == 0,
+						 TimestampTzGetDatum(s.counters_reset - WT_EPOCH_DIFF));
+	wt_result_check(&row, desc);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), row.values,
 													  row.nulls)));
 }
@@ -236,6 +261,7 @@ put_family(ReturnSetInfo *rsinfo, const FamilyItem *f)
 	add_bigint(&row, info.rows);
 	add_bigint(&row, info.tombstones);
 	add_bigint(&row, info.memtable_cells);
+	add_bigint(&row, info.memtable_bytes);
 	wt_result_put(&row, rsinfo);
 }
 
@@ -328,6 +354,7 @@ put_job(ReturnSetInfo *rsinfo, const FamilyItem *f, const wide_job_info *j)
 	add_bigint(&row, j->out_bytes);
 	wt_result_add(&row, TimestampTzGetDatum(j->started - WT_EPOCH_DIFF));
 	wt_result_add_unless(&row, j->ended == 0, TimestampTzGetDatum(j->ended - WT_EPOCH_DIFF));
+	add_pid(&row, j->pid);
 	wt_result_put(&row, rsinfo);
 }
 
@@ -353,6 +380,177 @@ wt_sql_stat_compactions(PG_FUNCTION_ARGS)
 			if (jobs[i].family == ((FamilyItem *) lfirst(lc))->family.id)
 				put_job(rsinfo, lfirst(lc), &jobs[i]);
 	return (Datum) 0;
+}
+
+/* --------------------------------------------------------------- progress */
+
+/* What a work of progress_rows is about. */
+typedef struct Subject
+{
+	wide_table table; /* id 0: the whole store */
+	wide_family family;
+} Subject;
+
+static Subject
+subject_of(const wide_progress *p)
+{
+	Subject s = {0};
+	uint32 cursor = 0;
+	wide_table t;
+
+	if (p->object == 0)
+		return s;
+	if (p->kind == WIDE_PROGRESS_COPY)
+	{
+		if (wide_table_by_id(wt_store_db(), wt_batch(false), p->object, &s.table) != WIDE_OK)
+			s.table.id = 0;
+		return s;
+	}
+	while (wide_table_next(wt_store_db(), NULL, &cursor, &t) == WIDE_OK)
+	{
+		wide_family fams[WT_MAX_FAMILIES];
+		int n = wide_table_families(wt_store_db(), NULL, t.id, fams, WT_MAX_FAMILIES);
+
+		for (int i = 0; i < Min(n, WT_MAX_FAMILIES); i++)
+			if (fams[i].id == p->object)
+				return (Subject) {t, fams[i]};
+	}
+	return s;
+}
+
+static void
+put_progress(ReturnSetInfo *rsinfo, const wide_progress *p, const char *kind, const char *unit)
+{
+	Subject s = subject_of(p);
+	WtResultRow row = {0};
+
+	add_int(&row, p->pid);
+	wt_result_add_text(&row, kind);
+	add_oid(&row, s.table.id != 0 ? s.table.space : InvalidOid);
+	wt_result_add_text(&row, s.table.id != 0 ? s.table.name : NULL);
+	wt_result_add_text(&row, s.family.id != 0 ? s.family.name : NULL);
+	wt_result_add_text(&row, unit);
+	add_bigint(&row, p->total);
+	add_bigint(&row, p->done);
+	wt_result_add(&row, TimestampTzGetDatum(p->started - WT_EPOCH_DIFF));
+	wt_result_put(&row, rsinfo);
+}
+
+#define PROGRESS_MAX 256 /* works that the view shows */
+
+PG_FUNCTION_INFO_V1(wt_sql_stat_progress);
+
+/* Work that runs now: jobs of the engine, and what single processes do. */
+Datum
+wt_sql_stat_progress(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	const char *kinds[] = {NULL, "verify", "salvage", "copy"};
+	wide_job_info jobs[64];
+	wide_progress *works = palloc(PROGRESS_MAX * sizeof(wide_progress));
+	int n;
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (!wt_store_exists())
+		return (Datum) 0;
+	n = wide_jobs(wt_store_db(), jobs, lengthof(jobs));
+	for (int i = 0; i < n; i++)
+		if (jobs[i].state == 0)
+			put_progress(rsinfo,
+						 &(wide_progress) {.pid = jobs[i].pid,
+										   .object = jobs[i].family,
+										   .total = jobs[i].total_bytes,
+										   .done = jobs[i].done_bytes,
+										   .started = jobs[i].started},
+						 jobs[i].kind == 0 ? "flush" : "compaction", "bytes");
+	n = wide_progress_list(wt_store_db(), works, PROGRESS_MAX);
+	for (int i = 0; i < n; i++)
+		if (works[i].kind < lengthof(kinds))
+			put_progress(rsinfo, &works[i], kinds[works[i].kind],
+						 works[i].kind == WIDE_PROGRESS_COPY ? "cells" : "bytes");
+	return (Datum) 0;
+}
+
+/* -------------------------------------------------------------- databases */
+
+/* The stored tables of a database, together. */
+typedef struct DatabaseTotal
+{
+	Oid datid; /* hash key */
+	int tables, families;
+	wide_family_info sum;
+} DatabaseTotal;
+
+static void
+add_families_of(DatabaseTotal *d, wide_table_id table)
+{
+	wide_family fams[WT_MAX_FAMILIES];
+	int n = wide_table_families(wt_store_db(), NULL, table, fams, WT_MAX_FAMILIES);
+
+	d->tables++;
+	for (int i = 0; i < Min(n, WT_MAX_FAMILIES); i++)
+	{
+		wide_family_info info;
+
+		CHECK_FOR_INTERRUPTS();
+		if (wide_family_statistics(wt_store_db(), fams[i].id, &info) != WIDE_OK)
+			continue; /* dropped meanwhile */
+		d->families++;
+		d->sum.files += info.files;
+		d->sum.bytes += info.bytes;
+		d->sum.memtable_bytes += info.memtable_bytes;
+	}
+}
+
+PG_FUNCTION_INFO_V1(wt_sql_stat_databases);
+
+/* All databases, of the committed state. */
+Datum
+wt_sql_stat_databases(PG_FUNCTION_ARGS)
+{
+	HASHCTL ctl = {
+		.keysize = sizeof(Oid), .entrysize = sizeof(DatabaseTotal), .hcxt = CurrentMemoryContext};
+	HTAB *totals = hash_create("widetable databases", 16, &ctl,
+							   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	HASH_SEQ_STATUS seq;
+	DatabaseTotal *d;
+	wide_table t;
+	uint32 cursor = 0;
+
+	InitMaterializedSRF(fcinfo, 0);
+	while (wt_store_exists() && wide_table_next(wt_store_db(), NULL, &cursor, &t) == WIDE_OK)
+	{
+		bool found;
+
+		d = hash_search(totals, &t.space, HASH_ENTER, &found);
+		if (!found)
+			*d = (DatabaseTotal) {.datid = t.space};
+		add_families_of(d, t.id);
+	}
+	hash_seq_init(&seq, totals);
+	while ((d = hash_seq_search(&seq)) != NULL)
+	{
+		WtResultRow row = {0};
+
+		add_oid(&row, d->datid);
+		add_int(&row, d->tables);
+		add_int(&row, d->families);
+		add_bigint(&row, d->sum.files);
+		add_bigint(&row, d->sum.bytes);
+		add_bigint(&row, d->sum.memtable_bytes);
+		wt_result_put(&row, (ReturnSetInfo *) fcinfo->resultinfo);
+	}
+	return (Datum) 0;
+}
+
+PG_FUNCTION_INFO_V1(wt_sql_reset_statistics);
+
+Datum
+wt_sql_reset_statistics(PG_FUNCTION_ARGS)
+{
+	if (wt_store_exists())
+		wide_counters_reset(wt_store_db(), GetCurrentTimestamp() + WT_EPOCH_DIFF);
+	PG_RETURN_VOID();
 }
 
 /* -------------------------------------------------------------- row locks */

@@ -35,6 +35,9 @@
 #define AS_OF "widetable.as_of"
 #define CLOCK "widetable.clock"
 
+#define AHEAD_US (60 * USECS_PER_SEC) /* ahead of the clock, from where on sessions warn */
+#define WARN_MS	 (60 * 60 * 1000)	  /* between warnings of a session */
+
 /* The value of one of the settings. */
 typedef struct Moment
 {
@@ -57,6 +60,36 @@ wt_clock_now(void)
 {
 	return fixed_clock != NULL && fixed_clock->bad == NULL ? fixed_clock->us
 														   : GetCurrentTimestamp() + WT_EPOCH_DIFF;
+}
+
+int64
+wt_clock_ahead(int64 newest)
+{
+	int64 ahead;
+
+	if (pg_sub_s64_overflow(newest, GetCurrentTimestamp() + WT_EPOCH_DIFF, &ahead))
+		return 0; /* nothing was assigned yet */
+	return Max(ahead, 0);
+}
+
+void
+wt_clock_warn_ahead(int64 newest)
+{
+	static TimestampTz warned = 0; /* last warning of this session */
+	int64 ahead = wt_clock_ahead(newest);
+
+	if (likely(ahead <= AHEAD_US) || fixed_clock != NULL ||
+		(warned != 0 && !TimestampDifferenceExceeds(warned, GetCurrentTimestamp(), WARN_MS)))
+		return;
+	warned = GetCurrentTimestamp();
+	ereport(WARNING,
+			(errmsg("timestamps of wide tables are " INT64_FORMAT " seconds ahead of the clock",
+					ahead / USECS_PER_SEC),
+			 errdetail("The clock, or widetable.clock, was ahead once. Each commit gets a later "
+					   "timestamp than all before, this one after %s.",
+					   timestamptz_to_str(newest - WT_EPOCH_DIFF)),
+			 errhint("Column clock_ahead of widetable.pg_stat_widetable shows when the clock has "
+					 "caught up. If that takes too long, see widetable.reset_clock().")));
 }
 
 /* Reports a value without a time.  what: what an empty value does. */

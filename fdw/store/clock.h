@@ -17,6 +17,16 @@ extern void wt_clock_define(void);
 /* Returns: widetable.clock if it is set, else the time.  Raises no error. */
 extern int64 wt_clock_now(void);
 
+/*
+ * newest: the newest timestamp that the store has assigned.
+ * Returns: by how much it is ahead of the real clock, in microseconds; 0: it is not.
+ */
+extern int64 wt_clock_ahead(int64 newest);
+
+/* Before a commit: warns if its timestamps will be more than a minute ahead of the clock, once an
+ * hour in each session.  Not if widetable.clock is set. */
+extern void wt_clock_warn_ahead(int64 newest);
+
 /* Errors: 22023 if widetable.clock has a value that is no time (see clock.c).  Requires: called
  * before a statement writes to a wide table. */
 extern void wt_clock_check(void);

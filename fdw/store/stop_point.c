@@ -72,6 +72,9 @@ static const char *const places[] = {
 	"compact-files",
 	"compact-manifest",
 	"remove-unlink",
+	/* before a file is verified; after a family is copied to another database */
+	"verify-file",
+	"copy-family",
 };
 
 /* name: n bytes */

@@ -26,6 +26,7 @@
 
 #include "engine/wide.h"
 #include "fdw/store/background_process.h"
+#include "fdw/store/clock.h"
 #include "fdw/store/error.h"
 #include "fdw/store/replication_slot.h"
 #include "fdw/store/row_lock.h"
@@ -94,6 +95,7 @@ prepare(void)
 	} while (st == WIDE_INTERRUPTED);
 	wt_error_check(st, "could not commit to wide tables");
 	prepared = true;
+	wt_clock_warn_ahead(wide_timestamp_newest(wt_store_db()));
 	wt_stop_point("commit-prepared");
 }
 
@@ -169,6 +171,8 @@ finish(void)
 static void
 end_of_transaction(void)
 {
+	if (wt_store_db_if_open() != NULL)
+		wide_progress_end(wt_store_db_if_open());
 	wt_engine_scan_close_all();
 	wt_snapshot_end();
 	wt_batch_end();
