@@ -39,6 +39,7 @@
 #include "fdw/table/types.h"
 #include "fdw/table/write_error.h"
 #include "fdw/xact/batch.h"
+#include "fdw/xact/wal_usage.h"
 
 int
 wt_cell_argument_errdetail(WtCall *c, const char *col)
@@ -185,6 +186,7 @@ wt_cell_argument_put(WtCall *c, const WtCellRef *r, int64 ts, int64 ttl_us, wide
 	wt_write_error_check(wide_batch_put(wt_batch(true), r->family, c->key, r->qual, ts, r->floor_ts,
 										ttl_us, value),
 						 c->t, c->key);
+	wt_wal_usage_charge();
 }
 
 void
@@ -195,6 +197,7 @@ wt_cell_argument_delete(WtCall *c, wide_delete kind, const WtCellRef *r, int64 t
 	wt_batch_command();
 	wt_write_error_check(wide_batch_delete(wt_batch(true), kind, r->family, c->key, r->qual, ts),
 						 c->t, c->key);
+	wt_wal_usage_charge();
 	for (int i = 0; i < c->t->natts; i++)
 	{
 		const WtColumn *col = &c->t->columns[i];

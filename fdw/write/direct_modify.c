@@ -60,6 +60,7 @@
 #include "fdw/write/modify_state.h"
 #include "fdw/xact/batch.h"
 #include "fdw/xact/engine_scan.h"
+#include "fdw/xact/wal_usage.h"
 
 /*
  * Members of the list that is the last member of the plan's fdw_private.  The
@@ -476,6 +477,7 @@ update_row(WtDirectModify *d, ForeignScanState *node, TupleTableSlot *slot)
 		if (unlikely(status != WIDE_OK))
 			wt_write_error_check(status, st->t, key);
 	}
+	wt_wal_usage_charge();
 	if (!puts && st->t->marker && !has_witness(d))
 		wt_modify_state_mark_empty(st->t, &d->e, &d->exists, key, &d->range);
 	if (d->rinfo->ri_projectReturning != NULL)

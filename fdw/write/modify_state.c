@@ -40,6 +40,7 @@
 #include "fdw/table/types.h"
 #include "fdw/table/write_error.h"
 #include "fdw/xact/batch.h"
+#include "fdw/xact/wal_usage.h"
 
 /*
  * The name of a junk column.  The tables of an inheritance tree share one name
@@ -278,6 +279,7 @@ wt_modify_state_put(WtTable *t, wide_family_id family, wide_bytes key, wide_byte
 
 	if (unlikely(st != WIDE_OK))
 		wt_write_error_check(st, t, key);
+	wt_wal_usage_charge();
 }
 
 void
@@ -288,6 +290,7 @@ wt_modify_state_delete(WtTable *t, wide_delete kind, wide_family_id family, wide
 
 	if (unlikely(st != WIDE_OK))
 		wt_write_error_check(st, t, key);
+	wt_wal_usage_charge();
 }
 
 void

@@ -37,6 +37,7 @@
 #include "fdw/xact/batch.h"
 #include "fdw/xact/engine_scan.h"
 #include "fdw/xact/snapshot.h"
+#include "fdw/xact/wal_usage.h"
 
 static bool prepared = false;		   /* the batch is prepared */
 static FullTransactionId prepared_xid; /* with this xid; invalid: without one */
@@ -83,6 +84,7 @@ prepare(void)
 	wide_batch_log_files(batch, wt_settings_log_bulk);
 	wt_background_process_ensure(&wt_background_process_keeper);
 	wt_replication_slot_check(wt_store_db());
+	wt_wal_usage_commit_begins();
 	prepared_xid = GetTopFullTransactionIdIfAny();
 	if (!FullTransactionIdIsValid(prepared_xid) && (notifies() || wt_time_mark_is_due()))
 		prepared_xid = GetTopFullTransactionId();
@@ -171,6 +173,7 @@ finish(void)
 static void
 end_of_transaction(void)
 {
+	wt_wal_usage_settle();
 	if (wt_store_db_if_open() != NULL)
 		wide_progress_end(wt_store_db_if_open());
 	wt_engine_scan_close_all();
