@@ -345,6 +345,7 @@ wt_checkpoint_keeper_main(Datum arg)
 
 	wt_background_process_start(&wt_background_process_keeper, SignalHandlerForShutdownRequest);
 	db = wait_for_store();
+	wt_counter_file_remove();
 	pgstat_report_activity(STATE_IDLE, NULL);
 	for (;;)
 	{

@@ -104,6 +104,12 @@ wt_counter_file_load(wide_db *db)
 }
 
 void
+wt_counter_file_remove(void)
+{
+	(void) unlink(PATH);
+}
+
+void
 wt_counter_file_save(wide_db *db)
 {
 	CounterFile f = {.format = 1};

@@ -11,6 +11,9 @@
  * Raises no error. */
 extern void wt_counter_file_load(wide_db *db);
 
+/* Removes a file that a keeper has left which ended while the server went on. */
+extern void wt_counter_file_remove(void);
+
 /* Writes the file; what cannot be written is lost, with a line in the log.  Raises no error. */
 extern void wt_counter_file_save(wide_db *db);
 
