@@ -222,9 +222,9 @@ wt_sql_reset_clock(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("cells have timestamps ahead of the clock"),
 				 errdetail("Some are in %s.", describe_family(family)),
-				 errhint("Copy the rows of such tables elsewhere, TRUNCATE them, and write the rows "
-						 "back after this function. widetable.compact() removes what TRUNCATE and "
-						 "DELETE leave.")));
+				 errhint("Copy the rows of such tables elsewhere, TRUNCATE them, and write the "
+						 "rows back after this function. widetable.compact() removes what DELETE "
+						 "leaves.")));
 	if (st == WIDE_BUSY)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_IN_USE),
