@@ -78,6 +78,10 @@ else
 fi
 
 # ---------------------------------------------------------------- progress
+# no worker, which may do the work before the session does
+set_conf 'widetable.workers = 0'
+stop
+start
 # progress PLACE STATEMENT: what the view shows while the statement is stopped there
 progress() {
 	session hold 5
@@ -102,6 +106,10 @@ q 'CREATE DATABASE source' >/dev/null
 in_db source 'CREATE EXTENSION widetable' "CREATE FOREIGN TABLE s (k int, v text) SERVER widetable OPTIONS (key 'k')" \
 	"INSERT INTO s SELECT g, 'v' FROM generate_series(1, 100) g" >/dev/null
 is "$(progress copy-family 'CREATE DATABASE other TEMPLATE source')" 'copy|source|public.s||cells|t|t|t|t' 'progress of the copy of a database'
+
+set_conf 'widetable.workers = 1'
+stop
+start
 
 # ----------------------------------------------------------------- holders
 session reader 6
