@@ -50,6 +50,7 @@
 #include "fdw/table/types.h"
 #include "fdw/xact/batch.h"
 #include "fdw/xact/engine_scan.h"
+#include "fdw/xact/wal_usage.h"
 
 static const char magic[4] = {'W', 'T', 'C', '1'};
 
@@ -438,6 +439,7 @@ wt_sql_import_cells(PG_FUNCTION_ARGS)
 		wt_error_check(wide_batch_put(wt_batch(true), family, key, cell.qualifier, cell.ts,
 									  PG_INT64_MIN, cell.ttl_us, cell.value),
 					   "could not import cells");
+		wt_wal_usage_charge();
 	}
 	PG_RETURN_INT64(n);
 }
