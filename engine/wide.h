@@ -179,6 +179,24 @@ typedef struct wide_host
 	 * list of processes.  Must be cheap.  May be NULL.
 	 */
 	void (*waits)(void *ctx, wide_wait what);
+	/*
+	 * Shared memory outside of the segment, for row locks: chunks, each with an id (not 0) that
+	 * other processes map it by.  All five may be NULL: there is none.  A failure sets *why to its
+	 * text, which is valid until the next call.
+	 *
+	 * memory_limit: returns how many bytes all chunks may have together.  Must be cheap.
+	 * memory_create: makes a chunk of memory, which stays when this process ends, and maps it here.
+	 * Returns its address, a multiple of 64; NULL on failure.
+	 * memory_map: maps a chunk here.  Returns its address; NULL on failure, or if it is gone.
+	 * memory_unmap: the chunk is not used here any more.
+	 * memory_drop: the chunk is used nowhere any more, although other processes may not have
+	 * unmapped it yet.  It is unmapped here as well.
+	 */
+	size_t (*memory_limit)(void *ctx);
+	void *(*memory_create)(void *ctx, size_t bytes, uint64_t *id, const char **why);
+	void *(*memory_map)(void *ctx, uint64_t id, const char **why);
+	void (*memory_unmap)(void *ctx, uint64_t id, void *address);
+	void (*memory_drop)(void *ctx, uint64_t id, void *address);
 	/* Writes a line to the host's log; level 0 = debug, 1 = log, 2 = warning.  May be NULL. */
 	void (*report)(void *ctx, int level, const char *text);
 	/* Modes of the files and directories that this process creates.  0: 0600 and 0700. */
@@ -284,7 +302,7 @@ typedef struct wide_config
 	uint32_t max_processes; /* attached at the same time */
 	uint32_t max_tables;	/* tables of all databases */
 	uint32_t max_files;		/* live sorted files */
-	uint32_t lock_buckets;	/* row lock buckets of 104 bytes, a power of two */
+	uint32_t lock_buckets;	/* row lock buckets of 104 bytes, a power of two; see memory_limit */
 } wide_config;
 
 #define WIDE_MEMTABLES 4
@@ -599,9 +617,10 @@ extern void wide_on_injection_point(void (*fn)(void *arg, const char *name), voi
 
 /*
  * Locks a row until wide_row_unlock.  Succeeds if this process holds it already.
- * Errors: WIDE_BUSY: *holder is the owner value (wide_set_owner) of one process that
+ * Errors: WIDE_BUSY: *holder is the owner value (wide_set_owner) of the process that
  * holds it; the caller waits for that by means of the host and tries again.
- * There is always room: beyond the capacity of the lock table rows share locks.
+ * WIDE_LIMIT: locks use all memory that the host allows (memory_limit); WIDE_NOMEM: there is no
+ * more memory for locks.  With both, the process keeps the locks that it has.
  */
 extern wide_status wide_row_lock(wide_db *db, wide_table_id table, wide_bytes row,
 								 uint64_t *holder);
@@ -629,9 +648,14 @@ extern void wide_row_unlock(wide_db *db, uint64_t lsn);
  * share a bucket of the lock table share the number.
  */
 extern uint64_t wide_row_locks_after(wide_db *db);
-/* Returns the number of lock entries that this process holds. */
+/*
+ * Gives memory that row locks have used and do not need any more back to the host.  For the end of
+ * a transaction, after everything that others wait for.
+ */
+extern void wide_row_lock_trim(wide_db *db);
+/* Returns the number of rows that this process has locked. */
 extern size_t wide_row_locks_held(wide_db *db);
-/* Returns the number of lock entries that all processes hold. */
+/* Returns the number of rows that all processes have locked. */
 extern size_t wide_row_locks_total(wide_db *db);
 /*
  * Shows other processes (wide_row_locks_each) that this process waits for a row
@@ -642,23 +666,25 @@ extern void wide_row_lock_waits(wide_db *db, wide_table_id table, wide_bytes row
 #define WIDE_LOCK_ROW 64 /* bytes of the row key that are shown for a waiting process */
 
 /* A lock that a process holds or waits for. */
-
 typedef struct wide_lock_info
 {
 	uint32_t pid;
-	wide_table_id table; /* 0 = not known: the lock is a whole bucket */
+	wide_table_id table;
 	uint32_t bucket;
-	uint32_t tag; /* of the row in its bucket; equal for the holder and the waiting processes */
+	uint64_t tag; /* of the row in its bucket; equal for the holder and the waiting processes */
 	bool granted; /* held; false: waited for */
-	bool whole;	  /* the lock is a whole bucket */
 	/* granted false: */
 	uint32_t holder; /* pid of a process that holds it; 0 = none any more */
 	wide_bytes row;	 /* the beginning of the row key */
 	size_t row_len;	 /* bytes of the whole row key */
 } wide_lock_info;
 
-/* Calls fn for each lock that is held or waited for, while the table may change. */
-extern wide_status wide_row_locks_each(wide_db *db,
+/*
+ * Calls fn for some of the locks that are held, and at last for those that are waited for, while
+ * they may change.  *part: which; begins with 0, and is set for the next call.  Returns WIDE_END
+ * after the last part.  Errors: WIDE_NOMEM, WIDE_POISONED.
+ */
+extern wide_status wide_row_locks_each(wide_db *db, uint32_t *part,
 									   void (*fn)(void *arg, const wide_lock_info *lock),
 									   void *arg);
 
@@ -1081,6 +1107,7 @@ typedef struct wide_stats
 	uint64_t flushes, flush_bytes, compactions, compact_read_bytes, compact_write_bytes,
 		files_deleted;
 	uint64_t stalls, stall_us, row_lock_waits;
+	uint64_t row_lock_bytes;		/* shared memory outside of the segment that row locks have */
 	uint64_t spills, spilled_bytes; /* of batches that were larger than their memory */
 } wide_stats;
 

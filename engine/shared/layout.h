@@ -93,6 +93,9 @@ typedef struct process_slot
 	uint64_t wait_hash;
 	uint32_t wait_len;				 /* bytes of the row key */
 	uint8_t wait_row[WIDE_LOCK_ROW]; /* the beginning of the row key */
+	/* 1: row locks with this slot as their owner are void, see row_lock.c.  Belongs to the slot,
+	 * and outlives its process. */
+	_Atomic uint32_t locks_void;
 
 	/* long work of the process, for users (engine/shared/progress.c) */
 	_Atomic uint32_t progress_kind; /* wide_progress_kind; written last, and cleared first */
@@ -383,6 +386,31 @@ typedef struct job_slot
 	uint64_t serial; /* rises with every job; 0 = the slot is free */
 } job_slot;
 
+/* ------------------------------------------------------------- row locks */
+
+#define LOCK_CHUNKS 100
+
+/* Shared memory outside of the segment; members without _Atomic under lock_memory.spin. */
+typedef struct lock_chunk
+{
+	_Atomic uint64_t serial; /* no two chunks have the same; 0 = none */
+	_Atomic uint64_t id;	 /* the host's name for it */
+	uint64_t bytes;
+	uint64_t used;		  /* bytes of its blocks that are in use */
+	uint32_t free_orders; /* one bit for each order of which it has a free block */
+} lock_chunk;
+
+/* Room for the row locks that do not fit into their buckets (lock_memory.c). */
+typedef struct lock_memory
+{
+	_Atomic uint32_t spin;	  /* slot index + 1 of the process inside, 0 = free */
+	_Atomic uint32_t dropped; /* rises when a chunk is given back to the host */
+	uint64_t serial;		  /* of the newest chunk */
+	_Atomic uint64_t bytes;	  /* of all chunks, also of those that are being made */
+	_Atomic uint64_t used;	  /* bytes of blocks that are in use */
+	lock_chunk chunk[LOCK_CHUNKS];
+} lock_memory;
+
 /* --------------------------------------------------------------- segment */
 
 #define SEGMENT_MAGIC 0x314754454c424157ull
@@ -412,6 +440,7 @@ typedef struct segment
 	_Alignas(64) catalog_state catalog;
 	uint64_t job_serial;	/* of the newest job; under LOCK_SET */
 	job_slot jobs[JOB_MAX]; /* under LOCK_SET */
+	_Alignas(64) lock_memory lock_memory;
 	memtable memtables[WIDE_MEMTABLES];
 } segment;
 
@@ -437,7 +466,8 @@ struct wide_db
 	struct work_local *work;		  /* scheduler.c: families lately found without work */
 	struct sst_readers *readers;	  /* sst_reader.c: open files */
 	struct cache_local *cache;		  /* cache.c: addresses, number of pins */
-	struct lock_local *locks;		  /* row_lock.c: buckets of the row locks held */
+	struct lock_local *locks;		  /* row_lock.c: the row locks held */
+	struct lock_mappings *lock_maps;  /* lock_memory.c: addresses of the chunks */
 	struct snapshot_local *snapshots; /* snapshot.c: snapshots of this process */
 	struct replay *replay;			  /* replay.c: during recovery */
 

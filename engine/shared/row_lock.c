@@ -1,26 +1,27 @@
 /*
  * row_lock.c - row locks that last to the end of a transaction or the rollback to a savepoint.
  *
- * An exact table of fixed size in the segment, for any number of rows:
+ * The table of locks is an exact set: an entry for each row that is locked, with 64 bits of the
+ * row's hash and the owner's process slot (lock_bucket.h).  A bucket has room for seven entries;
+ * more are in a block of memory that grows with the number of locks (lock_memory.h).  A row never
+ * waits for the lock of another one, except one with the same hash.
  *
- *     bucket, 64 bytes
- *       u32 spin         slot index + 1 of the process inside, 0 = free
- *       u32 overflow     slot index + 1 of the process that owns the whole bucket, 0 = none
- *       7 x { u32 tag    hash bits of the row beyond those that choose the bucket
- *             u32 owner  slot index + 1, 0 = free }
+ * Invariant: a row has one holder at most.  All entries with the row's hash are in one bucket.
+ * They are looked for and added in the same hold of the bucket's spin word, and the search sees
+ * the whole bucket: if the bucket has a block that is not mapped here, the process leaves the
+ * bucket, maps the block, and begins again.  Memory is allocated without the spin word as well,
+ * and the search is repeated then.
  *
- * A row is locked by an entry with its tag.  Two rows with equal bucket and tag
- * share a lock; that happens to 2^-32 of the pairs of rows in a bucket, and costs
- * a needless wait, never correctness.  When all seven entries belong to the process
- * that wants an eighth, it becomes the owner of the whole bucket instead: a
- * transaction that locks a million rows ends up with all buckets and still excludes
- * exactly what it must.  When other processes have entries in a full bucket, one of
- * them is returned as the one to wait for.
+ * Locking: the spin word of the bucket, for a few dozen instructions, and rarely while a block is
+ * exchanged for a larger one.  The process is in a critical section meanwhile.  If it is killed
+ * there, others spin until the host ends them, or until the segment is poisoned.  This file does
+ * not wait for rows: the caller gets WIDE_BUSY and the holder's owner value, and waits by means of
+ * the host.
  *
- * Locking: the spin word of the bucket, for a few dozen instructions.  The process
- * is in a critical section meanwhile.  If it is killed there, others spin until the host
- * ends them, or until the segment is poisoned.  This file does not wait for rows: the
- * caller gets WIDE_BUSY and the holder's owner value, and waits by means of the host.
+ * Limits.  The host says how much memory row locks may use.  Beyond it, and if the host has no
+ * memory, a process that wants another lock gets an error, and keeps those that it has.  A process
+ * that has few locks may use what is left when one with many locks has got that error: an eighth
+ * of each block, and an eighth of the memory.
  *
  * Behind the table there is a lock_side for each bucket, with
  *  - the newest batch whose transaction has released its locks here before it
@@ -30,21 +31,22 @@
  *  - the table of each entry, for wide_row_locks_each.  That also shows the rows
  *    that processes wait for, from the process slots.
  *
- * A process remembers the buckets in which it holds something, each once.  When
- * that list cannot grow, or is longer than half the table, the release goes through
- * all buckets.
+ * A process remembers the hash of each row that it locks.  When that list cannot grow, or is long,
+ * it is given up, and the release goes through all buckets.
  *
- * Savepoints.  While there is one, the process also records each change that it makes
- * to a bucket: an entry, or the seven entries that it has exchanged for the whole
- * bucket.  A rollback undoes these changes, the last one first, so every bucket gets
- * the state back that it had for this process at the savepoint: a lock that was held
- * then is still held, however often it was taken again, and a bucket that has become
- * whole since is seven entries again.  Outside of savepoints nothing is recorded.
+ * Savepoints.  While there is one, the list is complete from the savepoint on.  A rollback removes
+ * the entries of the rows that were added to the list after it: a lock that was held then is still
+ * held, however often it was taken again.
  *
  * Invariant: a rollback does not lower lock_local.after.  What was read under a lock
  * that is given back is known to the caller all the same.
+ *
+ * Void locks.  Another process may have moved entries of this one to a chunk that is not mapped
+ * here, and mapping may fail.  A release that fails so, after it has gone through all buckets,
+ * sets process_slot.locks_void: entries with this owner count as free from then on.  The slot's
+ * process, or the next one that has the slot, takes no lock before it has removed them.  A
+ * rollback to a savepoint that fails so leaves the row locked to the end of the transaction.
  */
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,72 +56,31 @@
 #include "engine/base/status.h"
 #include "engine/shared/counter.h"
 #include "engine/shared/layout.h"
+#include "engine/shared/lock_bucket.h"
+#include "engine/shared/lock_memory.h"
 #include "engine/shared/segment.h"
 
-#define ENTRIES	   7
-#define SPIN_YIELD 100 /* tries before each sched_yield and look for poison */
+#define FEW_LOCKS	1000 /* a process with less may use the reserve */
+#define LIST_FACTOR 8	 /* the list of locks is given up when it has so many for each bucket */
+#define EACH_LOCKS	4096 /* wide_row_locks_each shows so many at a time, or a little more */
 
-typedef struct lock_entry
-{
-	uint32_t tag;
-	_Atomic uint32_t owner;
-} lock_entry;
-
-typedef struct lock_bucket
-{
-	_Atomic uint32_t spin;
-	_Atomic uint32_t overflow;
-	lock_entry entry[ENTRIES];
-} lock_bucket;
-
-/* Behind the table, for each bucket. */
-typedef struct lock_side
-{
-	_Atomic uint64_t left;				 /* newest batch released before it was published */
-	_Atomic uint32_t table[ENTRIES + 1]; /* of the entries; the last one is unused */
-} lock_side;
-
-_Static_assert(sizeof(lock_bucket) == 64, "one cache line");
 _Static_assert(sizeof(lock_bucket) + sizeof(lock_side) == ROW_LOCK_BUCKET_BYTES,
 			   "the segment has room for this");
 
-/* The entries of a bucket before it became whole. */
-typedef struct lock_entries
-{
-	uint32_t tag[ENTRIES], table[ENTRIES];
-} lock_entries;
-
-/* A change of a bucket: how a row was locked. */
-typedef struct lock_change
-{
-	uint32_t bucket;
-	uint32_t tag; /* of the entry that was added */
-	int whole;	  /* index of the entries that became a whole bucket; -1: an entry was added */
-} lock_change;
-
-/* The state of a lock_local at a savepoint. */
-typedef struct lock_savepoint
-{
-	int nchanges, nwhole;
-	int n;
-	bool all;
-} lock_savepoint;
-
 struct lock_local
 {
-	uint32_t *bucket; /* buckets with locks of this process, each once */
+	uint64_t *list; /* hashes of the rows with locks of this process, each once */
 	int n, cap;
-	bool all;		/* the list is not complete: release goes through the table */
-	size_t held;	/* entries and whole buckets */
+	bool all;		/* the list does not have those from before its beginning */
+	size_t held;	/* entries */
 	uint64_t after; /* newest lock_side.left of the buckets when they were locked */
+	/* a block that this process has allocated for a bucket, or taken away from one; 0 = none */
+	lock_ref spare;
+	uint32_t spare_order;
 
-	/* savepoints, the innermost one last, and the changes since the first one */
-	lock_savepoint *savepoint;
+	/* the length of the list at each savepoint, the innermost one last */
+	int *savepoint;
 	int nsavepoints, savepoints_cap;
-	lock_change *change;
-	int nchanges, changes_cap;
-	lock_entries *whole; /* entries that became whole buckets */
-	int nwhole, whole_cap;
 };
 
 static inline lock_bucket *
@@ -128,153 +89,19 @@ lock_table(wide_db *db)
 	return LAYOUT_AT(db, db->seg->locks);
 }
 
-/* What it holds changes under the bucket's spin word. */
-static inline lock_side *
-bucket_side(wide_db *db, const lock_bucket *b)
+static inline uint32_t
+bucket_index(wide_db *db, uint64_t hash)
 {
-	lock_bucket *table = lock_table(db);
-
-	return (lock_side *) (table + db->seg->config.lock_buckets) + (b - table);
+	return (uint32_t) hash & (db->seg->config.lock_buckets - 1);
 }
 
 wide_status
 row_lock_attach(wide_db *db)
 {
 	db->locks = calloc(1, sizeof(*db->locks));
-	return db->locks != NULL ? WIDE_OK : status_fail(WIDE_NOMEM, "out of memory");
-}
-
-/* Takes the bucket's spin word and enters a critical section. */
-static wide_status
-bucket_enter(wide_db *db, lock_bucket *b)
-{
-	for (uint32_t try = 1;; try++)
-	{
-		uint32_t none = 0;
-
-		segment_enter_critical(db);
-		if (atomic_compare_exchange_weak_explicit(&b->spin, &none, db->slot_index + 1,
-												  memory_order_acquire, memory_order_relaxed))
-			return WIDE_OK;
-		segment_leave_critical(db);
-		if (try % SPIN_YIELD == 0)
-		{
-			sched_yield();
-			TRY(segment_check(db));
-		}
-	}
-}
-
-static void
-bucket_leave(wide_db *db, lock_bucket *b)
-{
-	atomic_store_explicit(&b->spin, 0, memory_order_release);
-	segment_leave_critical(db);
-}
-
-/* Remembers the bucket for the release.  Lack of memory is no error. */
-static void
-note_bucket(struct lock_local *l, uint32_t index, uint32_t buckets)
-{
-	if ((uint32_t) l->n >= buckets / 2 ||
-		array_grow((void **) &l->bucket, l->n, &l->cap, sizeof(*l->bucket)) != WIDE_OK)
-		l->all = true;
-	if (!l->all)
-		l->bucket[l->n++] = index;
-}
-
-/* How bucket_take has locked a row. */
-enum lock_taken
-{
-	TAKEN_BEFORE, /* the process had the lock already */
-	TAKEN_FIRST,  /* an entry, the process's first one in the bucket */
-	TAKEN_ENTRY,  /* a further entry */
-	TAKEN_WHOLE	  /* the whole bucket, instead of seven entries */
-};
-
-/* Exchanges the process's seven entries for the whole bucket; *was: these entries. */
-static void
-bucket_take_whole(lock_bucket *b, lock_side *side, uint32_t me, lock_entries *was)
-{
-	for (int i = 0; i < ENTRIES; i++)
-	{
-		was->tag[i] = b->entry[i].tag;
-		was->table[i] = atomic_load_explicit(&side->table[i], memory_order_relaxed);
-		atomic_store_explicit(&b->entry[i].owner, 0, memory_order_relaxed);
-	}
-	atomic_store_explicit(&b->overflow, me, memory_order_relaxed);
-}
-
-/*
- * Locks a row for slot index + 1 `me`, with the bucket's spin word held.  Returns 0
- * on success, and *how; *was is set for TAKEN_WHOLE.  Otherwise returns slot index + 1
- * of a process to wait for.
- */
-static uint32_t
-bucket_take(lock_bucket *b, lock_side *side, wide_table_id table, uint32_t tag, uint32_t me,
-			enum lock_taken *how, lock_entries *was)
-{
-	uint32_t overflow = atomic_load_explicit(&b->overflow, memory_order_relaxed);
-	uint32_t other = 0;
-	lock_entry *place = NULL;
-	int mine = 0;
-
-	*how = TAKEN_BEFORE;
-	if (overflow != 0)
-		return overflow == me ? 0 : overflow;
-	for (int i = 0; i < ENTRIES; i++)
-	{
-		lock_entry *e = &b->entry[i];
-		uint32_t owner = atomic_load_explicit(&e->owner, memory_order_relaxed);
-
-		if (owner == 0)
-			place = place != NULL ? place : e;
-		else if (e->tag == tag)
-			return owner == me ? 0 : owner;
-		else if (owner == me)
-			mine++;
-		else
-			other = owner;
-	}
-	if (place != NULL)
-	{
-		place->tag = tag;
-		atomic_store_explicit(&side->table[place - b->entry], table, memory_order_relaxed);
-		atomic_store_explicit(&place->owner, me, memory_order_relaxed);
-		*how = mine == 0 ? TAKEN_FIRST : TAKEN_ENTRY;
-		return 0;
-	}
-	if (other != 0)
-		return other;
-	bucket_take_whole(b, side, me, was);
-	*how = TAKEN_WHOLE;
-	return 0;
-}
-
-/* Makes room to record one change. */
-static wide_status
-reserve_change(struct lock_local *l)
-{
-	TRY(array_grow((void **) &l->change, l->nchanges, &l->changes_cap, sizeof(*l->change)));
-	return array_grow((void **) &l->whole, l->nwhole, &l->whole_cap, sizeof(*l->whole));
-}
-
-/* A row was locked in bucket `index`: takes note for the release and for savepoints. */
-static void
-note_taken(struct lock_local *l, uint32_t index, uint32_t buckets, uint32_t tag,
-		   enum lock_taken how, const lock_entries *was)
-{
-	if (how == TAKEN_BEFORE)
-		return;
-	l->held += how == TAKEN_WHOLE ? 1 - (size_t) ENTRIES : 1;
-	if (how == TAKEN_FIRST)
-		note_bucket(l, index, buckets);
-	if (l->nsavepoints == 0)
-		return;
-	if (how == TAKEN_WHOLE)
-		l->whole[l->nwhole] = *was;
-	l->change[l->nchanges++] = (lock_change) {
-		.bucket = index, .tag = tag, .whole = how == TAKEN_WHOLE ? l->nwhole++ : -1};
+	if (db->locks == NULL)
+		return status_fail(WIDE_NOMEM, "out of memory");
+	return lock_memory_attach(db);
 }
 
 static inline uint64_t
@@ -283,41 +110,395 @@ row_hash(wide_table_id table, wide_bytes row)
 	return hash_xxh3(row.data, row.len, 0x6c6f636b00000000ull ^ table);
 }
 
+/* ---------------------------------------------------------------- buckets */
+
+/* Takes the bucket's spin word.  v->block is not set. */
+static inline wide_status
+bucket_spin(wide_db *db, uint32_t index, lock_view *v)
+{
+	v->bucket = &lock_table(db)[index];
+	v->side = (lock_side *) (lock_table(db) + db->seg->config.lock_buckets) + index;
+	v->block = NULL;
+	return segment_spin(db, &v->bucket->spin);
+}
+
+static inline void
+bucket_leave(wide_db *db, const lock_view *v)
+{
+	segment_unspin(db, &v->bucket->spin);
+}
+
+/* With the spin word held: finds the bucket's block, which it has.  The spin word may be given up
+ * meanwhile.  On failure it is not held. */
+static __attribute__((noinline)) wide_status
+bucket_find_block(wide_db *db, lock_view *v)
+{
+	lock_ref ref;
+
+	while ((ref = atomic_load_explicit(&v->bucket->block, memory_order_relaxed)) != 0)
+	{
+		v->block = lock_memory_at(db, ref);
+		if (v->block != NULL)
+			break;
+		bucket_leave(db, v);
+		TRY(lock_memory_map(db, ref));
+		TRY(segment_spin(db, &v->bucket->spin));
+	}
+	return WIDE_OK;
+}
+
+/*
+ * Takes the bucket's spin word, with everything that belongs to the bucket mapped.
+ * Errors: WIDE_NOMEM: it cannot be mapped; WIDE_POISONED.
+ */
+static inline wide_status
+bucket_enter(wide_db *db, uint32_t index, lock_view *v)
+{
+	TRY(bucket_spin(db, index, v));
+	if (__builtin_expect(atomic_load_explicit(&v->bucket->block, memory_order_relaxed) != 0, 0))
+		return bucket_find_block(db, v);
+	return WIDE_OK;
+}
+
+/* Returns true if the locks of this owner count as free. */
+static bool
+is_void(wide_db *db, uint32_t owner)
+{
+	return atomic_load_explicit(&layout_processes(db)[owner - 1].locks_void,
+								memory_order_acquire) != 0;
+}
+
+/* ------------------------------------------------------- the list of locks */
+
+static int
+list_limit(wide_db *db)
+{
+	return (int) (LIST_FACTOR * db->seg->config.lock_buckets);
+}
+
+/* Forgets the list, and its memory if that is large. */
+static void
+list_clear(wide_db *db, bool all)
+{
+	struct lock_local *l = db->locks;
+
+	l->n = 0;
+	l->all = all;
+	if (l->cap > list_limit(db))
+	{
+		free(l->list);
+		l->list = NULL;
+		l->cap = 0;
+	}
+}
+
+/* Makes room in the list for one more lock.  Errors: WIDE_NOMEM, while there is a savepoint. */
+static wide_status
+list_reserve(wide_db *db)
+{
+	struct lock_local *l = db->locks;
+
+	if (__builtin_expect(l->n < l->cap, 1))
+		return WIDE_OK;
+	if (l->nsavepoints == 0 && (l->all || l->n >= list_limit(db)))
+		return WIDE_OK;
+	if (array_grow((void **) &l->list, l->n, &l->cap, sizeof(*l->list)) == WIDE_OK)
+		return WIDE_OK;
+	return l->nsavepoints == 0 ? WIDE_OK : WIDE_NOMEM;
+}
+
+/* Adds a lock to the list, or gives the list up.  Requires: list_reserve. */
+static inline void
+list_add(wide_db *db, uint64_t hash)
+{
+	struct lock_local *l = db->locks;
+
+	if (l->all && l->nsavepoints == 0)
+		return;
+	if (l->n == l->cap || (l->nsavepoints == 0 && l->n >= list_limit(db)))
+		list_clear(db, true);
+	else
+		l->list[l->n++] = hash;
+}
+
+/* ---------------------------------------------------------------- release */
+
+/*
+ * Removes an entry of this process, or all that it has in the bucket (hash NULL); adds their number
+ * to *n.  left: as wide_row_unlock's lsn.  Errors: WIDE_NOMEM: the bucket's block, and so some of
+ * the entries, cannot be reached; WIDE_POISONED.
+ */
+static inline wide_status
+remove_entries(wide_db *db, uint32_t index, const uint64_t *hash, uint64_t left, size_t *n)
+{
+	uint32_t me = db->slot_index + 1;
+	lock_view v;
+	lock_ref empty = 0;
+	size_t removed = 0;
+	wide_status st = bucket_enter(db, index, &v);
+
+	/* then without the block */
+	if (st == WIDE_NOMEM)
+		TRY(bucket_spin(db, index, &v));
+	else
+		TRY(st);
+	if (left > atomic_load_explicit(&v.side->left, memory_order_relaxed))
+		atomic_store_explicit(&v.side->left, left, memory_order_relaxed);
+	if (hash == NULL)
+		empty = lock_bucket_remove_all(&v, me, &removed);
+	else
+	{
+		int64_t free_place, place = lock_bucket_find(&v, lock_bucket_tag(*hash), &free_place);
+
+		if (place != LOCK_NOWHERE && lock_bucket_owner(&v, place) == me)
+		{
+			empty = lock_bucket_remove(&v, place);
+			removed = 1;
+		}
+	}
+	bucket_leave(db, &v);
+	if (empty != 0)
+		lock_memory_free(db, empty);
+	*n += removed;
+	return st;
+}
+
+/* Returns false if this process has no entry in the bucket.  Needs no spin word: only the process
+ * itself changes this. */
+static bool
+may_have_entries(wide_db *db, uint32_t index)
+{
+	lock_bucket *b = &lock_table(db)[index];
+	bool may = atomic_load_explicit(&b->block, memory_order_relaxed) != 0;
+
+	for (int i = 0; i < LOCK_INLINE; i++)
+		may |= (atomic_load_explicit(&b->entry[i], memory_order_relaxed) & LOCK_OWNER_MASK) ==
+			   db->slot_index + 1;
+	return may;
+}
+
+/* Removes all entries of this process; *n as remove_entries.  Goes on after WIDE_NOMEM. */
+static wide_status
+remove_all_entries(wide_db *db, uint64_t left, size_t *n)
+{
+	wide_status failed = WIDE_OK;
+
+	for (uint32_t i = 0; i < db->seg->config.lock_buckets && failed != WIDE_POISONED; i++)
+	{
+		wide_status st = may_have_entries(db, i) ? remove_entries(db, i, NULL, left, n) : WIDE_OK;
+
+		if (st != WIDE_OK)
+			failed = st;
+	}
+	return failed;
+}
+
+/*
+ * Removes the entries of the rows in the list from index `from` on, as remove_all_entries.
+ */
+static wide_status
+remove_listed(wide_db *db, int from, uint64_t left, size_t *n)
+{
+	struct lock_local *l = db->locks;
+	wide_status failed = WIDE_OK;
+
+	while (l->n > from && failed != WIDE_POISONED)
+	{
+		const uint64_t *hash = &l->list[--l->n];
+		wide_status st = remove_entries(db, bucket_index(db, *hash), hash, left, n);
+
+		if (st != WIDE_OK)
+			failed = st;
+	}
+	return failed;
+}
+
+/* Returns true if the list is complete, and fewer cache lines need to be touched to remove its rows
+ * than to look at all buckets and blocks. */
+static bool
+list_is_shorter(wide_db *db)
+{
+	const struct lock_local *l = db->locks;
+	uint64_t blocks = atomic_load_explicit(&db->seg->lock_memory.used, memory_order_relaxed);
+
+	return !l->all && (uint64_t) l->n <= db->seg->config.lock_buckets / 2 + blocks / 128;
+}
+
+void
+wide_row_unlock(wide_db *db, uint64_t left)
+{
+	struct lock_local *l = db->locks;
+	size_t n = 0;
+	wide_status st = WIDE_OK;
+
+	if (l->held == 0)
+		;
+	else if (list_is_shorter(db))
+		st = remove_listed(db, 0, left, &n);
+	else
+		st = remove_all_entries(db, left, &n);
+	/* after all buckets have got `left`; poison: locks do not matter then */
+	if (st == WIDE_NOMEM)
+		atomic_store_explicit(&db->slot->locks_void, 1, memory_order_release);
+	list_clear(db, false);
+	l->after = 0;
+	l->held = 0;
+	l->nsavepoints = 0;
+}
+
+/* Removes the void entries of this process's slot. */
+static wide_status
+remove_void(wide_db *db)
+{
+	size_t n = 0;
+
+	TRY(remove_all_entries(db, 0, &n));
+	atomic_store_explicit(&db->slot->locks_void, 0, memory_order_release);
+	return WIDE_OK;
+}
+
+void
+wide_row_lock_trim(wide_db *db)
+{
+	lock_memory_trim(db);
+}
+
+/* ---------------------------------------------------------------- locking */
+
+/* What bucket_take has done. */
+enum lock_taken
+{
+	TAKEN_NOT,	  /* another process has the lock */
+	TAKEN_BEFORE, /* this process had it already */
+	TAKEN_NOW,	  /* there is an entry for it now */
+	TAKEN_NO_ROOM /* there is no room for an entry: the block must grow */
+};
+
+/*
+ * Locks the row with this hash for this process.  TAKEN_NOT: *other is slot index + 1 of the
+ * holder.  If there is no room and the process has a spare block of the right order, that becomes
+ * the bucket's block.  full: as lock_bucket_add.
+ */
+static inline enum lock_taken
+bucket_take(wide_db *db, lock_view *v, uint64_t hash, wide_table_id table, bool full,
+			uint32_t *other)
+{
+	struct lock_local *l = db->locks;
+	uint32_t me = db->slot_index + 1;
+	uint64_t tag = lock_bucket_tag(hash);
+	int64_t free_place, place = lock_bucket_find(v, tag, &free_place);
+
+	if (__builtin_expect(place == LOCK_NOWHERE && free_place != LOCK_NOWHERE, 1))
+	{
+		lock_bucket_put(v, free_place, tag, me, table);
+		return TAKEN_NOW;
+	}
+	if (place != LOCK_NOWHERE)
+	{
+		*other = lock_bucket_owner(v, place);
+		if (*other == me)
+			return TAKEN_BEFORE;
+		if (!is_void(db, *other))
+			return TAKEN_NOT;
+		lock_bucket_set_owner(v, place, me, table);
+		return TAKEN_NOW;
+	}
+	if (lock_bucket_add(v, tag, me, table, full))
+		return TAKEN_NOW;
+	if (l->spare == 0 || l->spare_order != lock_bucket_next_order(v))
+		return TAKEN_NO_ROOM;
+	l->spare = lock_bucket_exchange(v, l->spare, lock_memory_at(db, l->spare));
+	l->spare_order = 0;
+	return lock_bucket_add(v, tag, me, table, full) ? TAKEN_NOW : TAKEN_NO_ROOM;
+}
+
+/* One attempt of wide_row_lock; *order: of the block that TAKEN_NO_ROOM needs. */
+static inline wide_status
+try_lock(wide_db *db, uint64_t hash, wide_table_id table, bool full, enum lock_taken *how,
+		 uint64_t *holder, uint32_t *order)
+{
+	struct lock_local *l = db->locks;
+	uint64_t left = 0;
+	lock_view v;
+	uint32_t other;
+
+	TRY(bucket_enter(db, bucket_index(db, hash), &v));
+	*how = bucket_take(db, &v, hash, table, full, &other);
+	/* read while the lock is there: a process changes its owner value before it takes the locks
+	 * that the new value is for, and after it has given back those of the old one */
+	if (*how == TAKEN_NOT)
+		*holder = atomic_load(&layout_processes(db)[other - 1].owner);
+	else if (*how == TAKEN_NO_ROOM)
+		*order = lock_bucket_next_order(&v);
+	else
+		left = atomic_load_explicit(&v.side->left, memory_order_relaxed);
+	bucket_leave(db, &v);
+	if (left > l->after)
+		l->after = left;
+	return WIDE_OK;
+}
+
+static void
+free_spare(wide_db *db)
+{
+	if (db->locks->spare != 0)
+		lock_memory_free(db, db->locks->spare);
+	db->locks->spare = 0;
+}
+
+/*
+ * Makes the spare block one of this order.  If there is no memory for it: *full becomes true, for a
+ * process with few locks, if it is false; otherwise WIDE_LIMIT or WIDE_NOMEM.
+ */
+static wide_status
+get_spare(wide_db *db, uint32_t order, bool *full)
+{
+	struct lock_local *l = db->locks;
+	bool few = l->held < FEW_LOCKS;
+	wide_status st;
+
+	free_spare(db);
+	st = lock_memory_allocate(db, order, few, &l->spare);
+	l->spare_order = order;
+	if ((st != WIDE_LIMIT && st != WIDE_NOMEM) || !few || *full)
+		return st;
+	*full = true;
+	return WIDE_OK;
+}
+
 wide_status
 wide_row_lock(wide_db *db, wide_table_id table, wide_bytes row, uint64_t *holder)
 {
-	uint32_t buckets = db->seg->config.lock_buckets;
 	uint64_t hash = row_hash(table, row);
-	uint32_t index = (uint32_t) hash & (buckets - 1);
-	lock_bucket *b = &lock_table(db)[index];
-	lock_side *side = bucket_side(db, b);
-	uint32_t tag = (uint32_t) (hash >> 32);
-	uint64_t left = 0;
-	uint32_t other;
-	enum lock_taken how;
-	lock_entries was;
+	enum lock_taken how = TAKEN_NO_ROOM;
+	uint32_t order = 0;
+	bool full = false;
+	wide_status st;
 
 	*holder = 0;
 	TRY(segment_check(db));
-	if (db->locks->nsavepoints > 0)
-		TRY(reserve_change(db->locks));
-	TRY(bucket_enter(db, b));
-	other = bucket_take(b, side, table, tag, db->slot_index + 1, &how, &was);
-	/* read while the lock is there: a process changes its owner value before it takes the locks
-	 * that the new value is for, and after it has given back those of the old one */
-	if (other != 0)
-		*holder = atomic_load(&layout_processes(db)[other - 1].owner);
-	else
-		left = atomic_load_explicit(&side->left, memory_order_relaxed);
-	bucket_leave(db, b);
-	if (other != 0)
+	TRY(list_reserve(db));
+	if (__builtin_expect(atomic_load_explicit(&db->slot->locks_void, memory_order_relaxed) != 0, 0))
+		TRY(remove_void(db));
+	st = try_lock(db, hash, table, full, &how, holder, &order);
+	while (__builtin_expect(st == WIDE_OK && how == TAKEN_NO_ROOM, 0))
+	{
+		st = get_spare(db, order, &full);
+		if (st == WIDE_OK)
+			st = try_lock(db, hash, table, full, &how, holder, &order);
+	}
+	free_spare(db);
+	TRY(st);
+	if (how == TAKEN_NOT)
 	{
 		counter_add(db, COUNTER_ROW_LOCK_WAITS, 1);
 		return status_fail(WIDE_BUSY, "another transaction holds the lock of the row");
 	}
-	if (left > db->locks->after)
-		db->locks->after = left;
-	note_taken(db->locks, index, buckets, tag, how, &was);
+	if (how == TAKEN_NOW)
+	{
+		db->locks->held++;
+		list_add(db, hash);
+	}
 	return WIDE_OK;
 }
 
@@ -330,8 +511,7 @@ wide_row_lock_savepoint(wide_db *db)
 
 	TRY(array_grow((void **) &l->savepoint, l->nsavepoints, &l->savepoints_cap,
 				   sizeof(*l->savepoint)));
-	l->savepoint[l->nsavepoints++] = (lock_savepoint) {
-		.nchanges = l->nchanges, .nwhole = l->nwhole, .n = l->n, .all = l->all};
+	l->savepoint[l->nsavepoints++] = l->n;
 	return WIDE_OK;
 }
 
@@ -340,115 +520,31 @@ wide_row_lock_keep(wide_db *db)
 {
 	struct lock_local *l = db->locks;
 
-	if (--l->nsavepoints == 0)
-		l->nchanges = l->nwhole = 0;
-}
-
-static wide_status
-undo_change(wide_db *db, const lock_change *c)
-{
-	lock_bucket *b = &lock_table(db)[c->bucket];
-	lock_side *side = bucket_side(db, b);
-	uint32_t me = db->slot_index + 1;
-
-	TRY(bucket_enter(db, b));
-	if (c->whole >= 0)
-		atomic_store_explicit(&b->overflow, 0, memory_order_relaxed);
-	for (int i = 0; i < ENTRIES; i++)
-	{
-		lock_entry *e = &b->entry[i];
-
-		if (c->whole >= 0)
-		{
-			const lock_entries *was = &db->locks->whole[c->whole];
-
-			e->tag = was->tag[i];
-			atomic_store_explicit(&side->table[i], was->table[i], memory_order_relaxed);
-			atomic_store_explicit(&e->owner, me, memory_order_relaxed);
-		}
-		else if (e->tag == c->tag && atomic_load_explicit(&e->owner, memory_order_relaxed) == me)
-			atomic_store_explicit(&e->owner, 0, memory_order_relaxed);
-	}
-	bucket_leave(db, b);
-	return WIDE_OK;
+	if (--l->nsavepoints == 0 && l->n > list_limit(db))
+		list_clear(db, true);
 }
 
 void
 wide_row_lock_undo(wide_db *db)
 {
 	struct lock_local *l = db->locks;
-	const lock_savepoint *to = &l->savepoint[--l->nsavepoints];
+	int to = l->savepoint[--l->nsavepoints];
+	size_t n = 0;
+	wide_status st;
 
-	while (l->nchanges > to->nchanges)
-	{
-		const lock_change *c = &l->change[--l->nchanges];
-
-		/* a failure means poison: locks do not matter then */
-		(void) undo_change(db, c);
-		l->held += c->whole >= 0 ? (size_t) ENTRIES - 1 : (size_t) -1;
-	}
-	l->nwhole = to->nwhole;
-	l->n = to->n;
-	l->all = to->all;
+	/* if there is none from before the savepoint, all may go at once */
+	if (to > 0 || l->all || list_is_shorter(db))
+		st = remove_listed(db, to, 0, &n);
+	else
+		st = remove_all_entries(db, 0, &n);
+	l->n = to;
+	l->held -= n;
+	/* rows that are still locked are not in the list any more; poison: locks do not matter then */
+	if (st == WIDE_NOMEM)
+		l->all = true;
 }
 
-/* ----------------------------------------------------------------- release */
-
-/* Releases the process's locks in the bucket; `left` as wide_row_unlock's lsn. */
-static wide_status
-bucket_release(wide_db *db, lock_bucket *b, uint64_t left)
-{
-	_Atomic uint64_t *newest = &bucket_side(db, b)->left;
-	uint32_t owner = db->slot_index + 1;
-
-	TRY(bucket_enter(db, b));
-	if (left > atomic_load_explicit(newest, memory_order_relaxed))
-		atomic_store_explicit(newest, left, memory_order_relaxed);
-	if (atomic_load_explicit(&b->overflow, memory_order_relaxed) == owner)
-		atomic_store_explicit(&b->overflow, 0, memory_order_relaxed);
-	for (int i = 0; i < ENTRIES; i++)
-		if (atomic_load_explicit(&b->entry[i].owner, memory_order_relaxed) == owner)
-			atomic_store_explicit(&b->entry[i].owner, 0, memory_order_relaxed);
-	bucket_leave(db, b);
-	return WIDE_OK;
-}
-
-/* Returns true if `owner` has a lock in the bucket.  Needs no spin word: only the process itself
- * changes this. */
-static bool
-bucket_has(lock_bucket *b, uint32_t owner)
-{
-	bool has = atomic_load_explicit(&b->overflow, memory_order_relaxed) == owner;
-
-	for (int i = 0; i < ENTRIES; i++)
-		has |= atomic_load_explicit(&b->entry[i].owner, memory_order_relaxed) == owner;
-	return has;
-}
-
-void
-wide_row_unlock(wide_db *db, uint64_t left)
-{
-	struct lock_local *l = db->locks;
-	uint32_t n;
-
-	if (l == NULL)
-		return;
-	n = l->held == 0 ? 0 : l->all ? db->seg->config.lock_buckets : (uint32_t) l->n;
-	for (uint32_t i = 0; i < n; i++)
-	{
-		lock_bucket *b = &lock_table(db)[l->all ? i : l->bucket[i]];
-
-		/* a failure means poison: locks do not matter then */
-		if ((!l->all || bucket_has(b, db->slot_index + 1)) &&
-			bucket_release(db, b, left) != WIDE_OK)
-			break;
-	}
-	l->after = 0;
-	l->n = 0;
-	l->all = false;
-	l->held = 0;
-	l->nsavepoints = l->nchanges = l->nwhole = 0;
-}
+/* ---------------------------------------------------------------- numbers */
 
 uint64_t
 wide_row_locks_after(wide_db *db)
@@ -465,14 +561,16 @@ wide_row_locks_held(wide_db *db)
 size_t
 wide_row_locks_total(wide_db *db)
 {
+	uint32_t buckets = db->seg->config.lock_buckets;
 	lock_bucket *b = lock_table(db);
+	lock_side *side = (lock_side *) (b + buckets);
 	size_t n = 0;
 
-	for (uint32_t i = 0; i < db->seg->config.lock_buckets; i++)
+	for (uint32_t i = 0; i < buckets; i++)
 	{
-		n += atomic_load_explicit(&b[i].overflow, memory_order_relaxed) != 0;
-		for (int j = 0; j < ENTRIES; j++)
-			n += atomic_load_explicit(&b[i].entry[j].owner, memory_order_relaxed) != 0;
+		for (int j = 0; j < LOCK_INLINE; j++)
+			n += atomic_load_explicit(&b[i].entry[j], memory_order_relaxed) != 0;
+		n += atomic_load_explicit(&side[i].more, memory_order_relaxed);
 	}
 	return n;
 }
@@ -498,45 +596,63 @@ wide_row_lock_waits(wide_db *db, wide_table_id table, wide_bytes row)
 static uint32_t
 pid_of(wide_db *db, uint32_t owner)
 {
-	return owner == 0 ? 0 : atomic_load(&layout_processes(db)[owner - 1].pid);
+	if (owner == 0 || is_void(db, owner))
+		return 0;
+	return atomic_load(&layout_processes(db)[owner - 1].pid);
 }
 
-/* Returns slot index + 1 of a process that holds the row with this tag or fills its bucket; 0 =
- * none. */
+/* Returns the pid of the process that holds the row; 0 = none, or not known. */
 static uint32_t
-bucket_holder(lock_bucket *b, uint32_t tag)
+holder_of(wide_db *db, uint64_t hash)
 {
-	uint32_t owner = atomic_load(&b->overflow), any = 0;
+	lock_view v;
+	int64_t place, free_place;
+	uint32_t owner;
 
-	for (int i = 0; i < ENTRIES && owner == 0; i++)
-	{
-		any = atomic_load(&b->entry[i].owner);
-		if (any != 0 && b->entry[i].tag == tag)
-			owner = any;
-	}
-	return owner != 0 ? owner : any;
+	if (bucket_enter(db, bucket_index(db, hash), &v) != WIDE_OK)
+		return 0;
+	place = lock_bucket_find(&v, lock_bucket_tag(hash), &free_place);
+	owner = place != LOCK_NOWHERE ? lock_bucket_owner(&v, place) : 0;
+	bucket_leave(db, &v);
+	return pid_of(db, owner);
 }
 
-static void
-each_held(wide_db *db, uint32_t index, void (*fn)(void *arg, const wide_lock_info *lock), void *arg)
+/* A copy of the entries of a bucket, free ones included. */
+typedef struct lock_copies
 {
-	lock_bucket *b = &lock_table(db)[index];
-	wide_lock_info info = {.bucket = index, .granted = true};
+	struct lock_copy
+	{
+		uint64_t tag;
+		wide_table_id table;
+		uint32_t owner;
+	} * at;
 
-	info.pid = pid_of(db, atomic_load(&b->overflow));
-	if (info.pid != 0)
+	int64_t n, cap;
+} lock_copies;
+
+/* Copies the entries, as nothing may be called back with the spin word held. */
+static wide_status
+copy_entries(wide_db *db, uint32_t index, lock_copies *c)
+{
+	lock_view v;
+
+	for (;;)
 	{
-		info.whole = true;
-		fn(arg, &info);
-		return;
-	}
-	for (int i = 0; i < ENTRIES; i++)
-	{
-		info.pid = pid_of(db, atomic_load(&b->entry[i].owner));
-		info.tag = b->entry[i].tag;
-		info.table = atomic_load(&bucket_side(db, b)->table[i]);
-		if (info.pid != 0)
-			fn(arg, &info);
+		int64_t places;
+
+		TRY(bucket_enter(db, index, &v));
+		places = lock_bucket_places(&v);
+		c->n = places <= c->cap ? places : 0;
+		for (int64_t i = 0; i < c->n; i++)
+			c->at[i].owner = lock_bucket_get(&v, i, &c->at[i].tag, &c->at[i].table);
+		bucket_leave(db, &v);
+		if (c->n > 0)
+			return WIDE_OK;
+		free(c->at);
+		c->cap = places;
+		c->at = malloc((size_t) places * sizeof(*c->at));
+		if (c->at == NULL)
+			return status_fail(WIDE_NOMEM, "out of memory");
 	}
 }
 
@@ -560,34 +676,58 @@ each_waiting(wide_db *db, process_slot *s, void (*fn)(void *arg, const wide_lock
 	} while ((serial & 1) == 0 && atomic_load(&s->wait_serial) != serial);
 	if ((serial & 1) != 0 || info.table == 0 || info.pid == 0)
 		return;
-	info.bucket = (uint32_t) hash & (db->seg->config.lock_buckets - 1);
-	info.tag = (uint32_t) (hash >> 32);
+	info.bucket = bucket_index(db, hash);
+	info.tag = lock_bucket_tag(hash);
 	info.row = (wide_bytes) {row, info.row_len < sizeof(row) ? info.row_len : sizeof(row)};
-	info.holder = pid_of(db, bucket_holder(&lock_table(db)[info.bucket], info.tag));
+	info.holder = holder_of(db, hash);
 	fn(arg, &info);
 }
 
 wide_status
-wide_row_locks_each(wide_db *db, void (*fn)(void *arg, const wide_lock_info *lock), void *arg)
+wide_row_locks_each(wide_db *db, uint32_t *part, void (*fn)(void *arg, const wide_lock_info *lock),
+					void *arg)
 {
+	uint32_t buckets = db->seg->config.lock_buckets;
+	lock_copies c = {0};
+	wide_status st = WIDE_OK;
+	int shown = 0;
+
 	TRY(segment_check(db));
-	for (uint32_t i = 0; i < db->seg->config.lock_buckets; i++)
-		each_held(db, i, fn, arg);
+	for (; st == WIDE_OK && *part < buckets && shown < EACH_LOCKS; ++*part)
+	{
+		wide_lock_info info = {.bucket = *part, .granted = true};
+
+		st = copy_entries(db, *part, &c);
+		for (int64_t i = 0; st == WIDE_OK && i < c.n; i++)
+		{
+			info.pid = pid_of(db, c.at[i].owner);
+			info.tag = c.at[i].tag;
+			info.table = c.at[i].table;
+			if (info.pid != 0)
+				fn(arg, &info), shown++;
+		}
+	}
+	free(c.at);
+	if (st != WIDE_OK || *part < buckets)
+		return st;
 	for (uint32_t i = 0; i < layout_processes_used(db); i++)
 		each_waiting(db, &layout_processes(db)[i], fn, arg);
-	return WIDE_OK;
+	return WIDE_END;
 }
 
 void
 row_lock_detach(wide_db *db)
 {
+	if (db->locks != NULL && db->lock_maps != NULL)
+	{
+		wide_row_unlock(db, 0);
+		lock_memory_trim(db);
+	}
+	lock_memory_detach(db);
 	if (db->locks == NULL)
 		return;
-	wide_row_unlock(db, 0);
-	free(db->locks->bucket);
+	free(db->locks->list);
 	free(db->locks->savepoint);
-	free(db->locks->change);
-	free(db->locks->whole);
 	free(db->locks);
 	db->locks = NULL;
 }

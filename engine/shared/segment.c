@@ -2,6 +2,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/syscall.h>
@@ -13,7 +14,8 @@
 #include "engine/shared/host.h"
 #include "engine/shared/layout.h"
 
-#define SLICE_US 100000 /* longest sleep without a check for interrupts and poison */
+#define SLICE_US   100000 /* longest sleep without a check for interrupts and poison */
+#define SPIN_YIELD 100	  /* tries before each sched_yield and look for poison */
 
 wide_state
 wide_segment_state(const void *base)
@@ -126,6 +128,26 @@ segment_unlock(wide_db *db, enum segment_lock which)
 	assert((db->locks_taken & 1u << which) != 0);
 	db->locks_taken &= ~(1u << which);
 	pthread_mutex_unlock(&db->seg->lock[which]);
+}
+
+wide_status
+segment_spin_slowly(wide_db *db, _Atomic uint32_t *word)
+{
+	for (uint32_t try = 1;; try++)
+	{
+		uint32_t none = 0;
+
+		segment_enter_critical(db);
+		if (atomic_compare_exchange_weak_explicit(word, &none, db->slot_index + 1,
+												  memory_order_acquire, memory_order_relaxed))
+			return WIDE_OK;
+		segment_leave_critical(db);
+		if (try % SPIN_YIELD == 0)
+		{
+			sched_yield();
+			TRY(segment_check(db));
+		}
+	}
 }
 
 /* Sleeps until a wake-up if *word == seen, for less than a second; may return early. */

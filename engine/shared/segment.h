@@ -61,4 +61,32 @@ segment_leave_critical(wide_db *db)
 	atomic_fetch_sub_explicit(&db->slot->in_crit, 1, memory_order_acq_rel);
 }
 
+/*
+ * Takes a spin word, which has the slot index + 1 of the process inside, and enters a critical
+ * section.  For a few dozen instructions; no process takes a second one.  Spins for ever if the
+ * process inside was killed: the host ends all, or the segment is poisoned.
+ * Errors: WIDE_POISONED.
+ */
+extern wide_status segment_spin_slowly(wide_db *db, _Atomic uint32_t *word);
+
+static inline wide_status
+segment_spin(wide_db *db, _Atomic uint32_t *word)
+{
+	uint32_t none = 0;
+
+	segment_enter_critical(db);
+	if (atomic_compare_exchange_strong_explicit(word, &none, db->slot_index + 1,
+												memory_order_acquire, memory_order_relaxed))
+		return WIDE_OK;
+	segment_leave_critical(db);
+	return segment_spin_slowly(db, word);
+}
+
+static inline void
+segment_unspin(wide_db *db, _Atomic uint32_t *word)
+{
+	atomic_store_explicit(word, 0, memory_order_release);
+	segment_leave_critical(db);
+}
+
 #endif /* WIDE_SEGMENT_H */

@@ -162,7 +162,7 @@ uint64_t
 format_build_id(void)
 {
 	static const uint32_t sizes[] = {
-		3, /* the version of the layout, for changes that keep all sizes */
+		4, /* the version of the layout, for changes that keep all sizes */
 		sizeof(segment),
 		sizeof(process_slot),
 		sizeof(memtable),
@@ -174,6 +174,7 @@ format_build_id(void)
 		sizeof(binding_slot),
 		sizeof(catalog_state),
 		sizeof(job_slot),
+		sizeof(lock_memory),
 		sizeof(pthread_mutex_t),
 		sizeof(wide_config),
 		COUNTER_COUNT,

@@ -110,6 +110,7 @@ sum_counters(wide_db *db, wide_stats *out)
 	out->stalls = counter_sum(db, COUNTER_STALLS);
 	out->stall_us = counter_sum(db, COUNTER_STALL_US);
 	out->row_lock_waits = counter_sum(db, COUNTER_ROW_LOCK_WAITS);
+	out->row_lock_bytes = atomic_load(&db->seg->lock_memory.bytes);
 }
 
 void

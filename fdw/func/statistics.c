@@ -609,7 +609,6 @@ put_lock(ReturnSetInfo *rsinfo, const WtResultItem *item, LockedTable *t)
 	bool hide_row;
 
 	look_up_table(t, w->table);
-	/* a lock of a whole bucket belongs to no table */
 	if (!is_monitor() && !t->readable)
 		return;
 	hide_row = w->granted || !t->readable;
@@ -620,7 +619,7 @@ put_lock(ReturnSetInfo *rsinfo, const WtResultItem *item, LockedTable *t)
 	wt_result_add_unless(&row, hide_row, wt_result_bytea(item->bytes[0].data, w->row.len));
 	wt_result_add_unless(&row, hide_row, Int32GetDatum(w->row_len));
 	add_int(&row, w->bucket);
-	wt_result_add_unless(&row, w->whole, Int64GetDatum(w->tag));
+	add_bigint(&row, w->tag);
 	wt_result_add(&row, BoolGetDatum(w->granted));
 	wt_result_add_unless(&row, w->holder == 0, Int32GetDatum(w->holder));
 	wt_result_put(&row, rsinfo);
@@ -628,22 +627,38 @@ put_lock(ReturnSetInfo *rsinfo, const WtResultItem *item, LockedTable *t)
 
 PG_FUNCTION_INFO_V1(wt_sql_stat_locks);
 
+/* There may be millions: they are fetched and put into the result part by part. */
 Datum
 wt_sql_stat_locks(PG_FUNCTION_ARGS)
 {
-	LockList list = {.items = DLIST_STATIC_INIT(list.items)};
 	LockedTable t = {0};
-	dlist_iter iter;
+	uint32 part = 0;
+	wide_status st = WIDE_OK;
+	MemoryContext part_context, caller;
 
 	InitMaterializedSRF(fcinfo, 0);
 	if (!wt_store_exists())
 		return (Datum) 0;
-	wt_error_check(wide_row_locks_each(wt_store_db(), gather_lock, &list),
-				   "could not list row locks");
-	if (list.failed)
-		ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
-	dlist_foreach(iter, &list.items)
-		put_lock((ReturnSetInfo *) fcinfo->resultinfo,
-				 dlist_container(WtResultItem, node, iter.cur), &t);
+	part_context = AllocSetContextCreate(CurrentMemoryContext, "widetable row locks",
+										 ALLOCSET_DEFAULT_SIZES);
+	caller = MemoryContextSwitchTo(part_context);
+	while (st != WIDE_END)
+	{
+		LockList list = {.items = DLIST_STATIC_INIT(list.items)};
+		dlist_iter iter;
+
+		CHECK_FOR_INTERRUPTS();
+		st = wide_row_locks_each(wt_store_db(), &part, gather_lock, &list);
+		if (st != WIDE_END)
+			wt_error_check(st, "could not list row locks");
+		if (list.failed)
+			ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
+		dlist_foreach(iter, &list.items)
+			put_lock((ReturnSetInfo *) fcinfo->resultinfo,
+					 dlist_container(WtResultItem, node, iter.cur), &t);
+		MemoryContextReset(part_context);
+	}
+	MemoryContextSwitchTo(caller);
+	MemoryContextDelete(part_context);
 	return (Datum) 0;
 }

@@ -23,6 +23,7 @@
 #include "fdw/store/compat.h"
 #include "fdw/store/error.h"
 #include "fdw/store/location.h"
+#include "fdw/store/shared_memory.h"
 #include "fdw/store/temp_file.h"
 #include "fdw/store/wait_event.h"
 
@@ -188,4 +189,5 @@ wt_host_fill(wide_host *host)
 						 .directory_mode = (uint32_t) pg_dir_create_mode,
 						 .files_directory = wt_location_files()};
 	wt_temp_file_fill(host);
+	wt_shared_memory_fill(host);
 }

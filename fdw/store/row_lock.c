@@ -193,6 +193,35 @@ wait_for(uint64 holder, wide_table_id table, wide_bytes key)
 	return waited;
 }
 
+/* Raises the failure of wide_row_lock(). */
+static void
+report_failure(wide_status st, wide_table_id table)
+{
+	wide_db *db = wt_store_db();
+	char *why = pstrdup(wide_error_text());
+	wide_table t;
+	bool known;
+
+	/* a cancellation also ends the making of shared memory */
+	CHECK_FOR_INTERRUPTS();
+	if (st != WIDE_LIMIT && st != WIDE_NOMEM)
+		wt_error_check(st, "could not lock a row");
+	known = wide_table_by_id(db, NULL, table, &t) == WIDE_OK;
+	ereport(ERROR,
+			(errcode(st == WIDE_LIMIT ? ERRCODE_CONFIGURATION_LIMIT_EXCEEDED
+									  : ERRCODE_OUT_OF_MEMORY),
+			 known ? errmsg("could not lock another row of wide table \"%s\"", t.name)
+				   : errmsg("could not lock another row of a new wide table"),
+			 errdetail("This transaction has locked %zu rows, and all transactions together %zu: "
+					   "%s.",
+					   wide_row_locks_held(db), wide_row_locks_total(db), why),
+			 st == WIDE_LIMIT
+				 ? errhint("Change fewer rows in one transaction, or set "
+						   "widetable.row_lock_memory higher and reload the configuration.")
+				 : errhint("Change fewer rows in one transaction, or make more shared memory "
+						   "available to the server, for example a larger /dev/shm.")));
+}
+
 bool
 wt_row_lock(wide_table_id table, wide_bytes key, bool nowait)
 {
@@ -217,7 +246,7 @@ wt_row_lock(wide_table_id table, wide_bytes key, bool nowait)
 			return true;
 		}
 		if (st != WIDE_BUSY)
-			wt_error_check(st, "could not lock a row");
+			report_failure(st, table);
 		if (nowait)
 			return false;
 		CHECK_FOR_INTERRUPTS();
@@ -241,6 +270,15 @@ wt_row_lock_reset(uint64_t left)
 		wide_row_unlock(db, left);
 	owner_set = false;
 	nlevels = 0;
+}
+
+void
+wt_row_lock_trim(void)
+{
+	wide_db *db = wt_store_db_if_open();
+
+	if (db != NULL)
+		wide_row_lock_trim(db);
 }
 
 uint64_t

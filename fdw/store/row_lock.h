@@ -20,6 +20,9 @@ extern bool wt_row_lock(wide_table_id table, wide_bytes key, bool nowait);
  * 0. */
 extern void wt_row_lock_reset(uint64_t left);
 
+/* Gives memory of released row locks back to the system; after everything that others wait for. */
+extern void wt_row_lock_trim(void);
+
 /*
  * Releases the transaction's row locks before its batch, which ends at lsn, is
  * durable and published.

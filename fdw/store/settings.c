@@ -20,6 +20,7 @@ bool wt_settings_enable_direct_modify = true;
 bool wt_settings_log_bulk = true;
 bool wt_settings_ignore_missing_wal = false;
 int wt_settings_write_memory_kb = 64 * 1024;
+int wt_settings_row_lock_memory_kb = 512 * 1024;
 
 void
 wt_settings_define(void)
@@ -67,6 +68,12 @@ wt_settings_define(void)
 		"Memory for what a transaction writes; more goes to temporary files until it commits.",
 		NULL, &wt_settings_write_memory_kb, 64 * 1024, 64, 1024 * 1024, PGC_USERSET, GUC_UNIT_KB,
 		NULL, NULL, NULL);
+	DefineCustomIntVariable(
+		"widetable.row_lock_memory",
+		"Shared memory for the row locks of transactions that lock many rows.",
+		"Of all transactions together; taken and given back as needed, 14 to 28 bytes for a row.",
+		&wt_settings_row_lock_memory_kb, 512 * 1024, 1024, 64 * 1024 * 1024, PGC_SIGHUP,
+		GUC_UNIT_KB, NULL, NULL, NULL);
 	DefineCustomBoolVariable("widetable.log_bulk",
 							 "Logs the contents of the files that large transactions write.",
 							 "Off: standbys and restored backups may lack them.",

@@ -21,6 +21,7 @@ extern bool wt_settings_enable_direct_modify;
 
 /* writing and recovery */
 extern int wt_settings_write_memory_kb;
+extern int wt_settings_row_lock_memory_kb; /* of all transactions */
 extern bool wt_settings_log_bulk;
 extern bool wt_settings_ignore_missing_wal;
 

@@ -181,6 +181,7 @@ end_of_transaction(void)
 	wt_batch_end();
 	prepared = false;
 	wt_row_lock_reset(0);
+	wt_row_lock_trim();
 }
 
 static void
