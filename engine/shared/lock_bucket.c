@@ -182,7 +182,8 @@ take_block_away(lock_view *v)
 {
 	lock_ref ref = atomic_load_explicit(&v->bucket->block, memory_order_relaxed);
 
-	atomic_store_explicit(&v->bucket->block, 0, memory_order_relaxed);
+	/* after the entries that have been moved to the bucket: see may_have_entries in row_lock.c */
+	atomic_store_explicit(&v->bucket->block, 0, memory_order_release);
 	atomic_store_explicit(&v->side->more, 0, memory_order_relaxed);
 	v->block = NULL;
 	return ref;

@@ -449,7 +449,7 @@ lock_memory_trim(wide_db *db)
 	if (m->freed)
 	{
 		m->freed = false;
-		for (uint32_t i = LOCK_CHUNKS; i-- > 0;)
+		for (uint32_t i = LOCK_CHUNKS; i-- > 0 && atomic_load(&lm->bytes) > KEPT;)
 			if (m->serial[i] != 0 && chunk_drop(db, i) != WIDE_OK)
 				return;
 	}

@@ -228,7 +228,7 @@ list_add(wide_db *db, uint64_t hash)
  * to *n.  left: as wide_row_unlock's lsn.  Errors: WIDE_NOMEM: the bucket's block, and so some of
  * the entries, cannot be reached; WIDE_POISONED.
  */
-static inline wide_status
+static __attribute__((noinline)) wide_status
 remove_entries(wide_db *db, uint32_t index, const uint64_t *hash, uint64_t left, size_t *n)
 {
 	uint32_t me = db->slot_index + 1;
@@ -263,13 +263,45 @@ remove_entries(wide_db *db, uint32_t index, const uint64_t *hash, uint64_t left,
 	return st;
 }
 
-/* Returns false if this process has no entry in the bucket.  Needs no spin word: only the process
- * itself changes this. */
+/*
+ * remove_entries for the usual case, a row in a bucket without block.  Returns false, and has done
+ * nothing, in any other case.
+ */
+static inline bool
+remove_inline(wide_db *db, uint64_t hash, uint64_t left, size_t *n)
+{
+	uint64_t entry = lock_bucket_tag(hash) << LOCK_OWNER_BITS | (db->slot_index + 1);
+	bool found = false;
+	lock_view v;
+
+	if (bucket_spin(db, bucket_index(db, hash), &v) != WIDE_OK)
+		return false;
+	if (__builtin_expect(atomic_load_explicit(&v.bucket->block, memory_order_relaxed) == 0, 1))
+	{
+		if (left > atomic_load_explicit(&v.side->left, memory_order_relaxed))
+			atomic_store_explicit(&v.side->left, left, memory_order_relaxed);
+		for (int i = 0; i < LOCK_INLINE && !found; i++)
+			if (atomic_load_explicit(&v.bucket->entry[i], memory_order_relaxed) == entry)
+			{
+				atomic_store_explicit(&v.bucket->entry[i], 0, memory_order_relaxed);
+				found = true;
+			}
+	}
+	bucket_leave(db, &v);
+	*n += found;
+	return found;
+}
+
+/*
+ * Returns false if this process has no entry in the bucket.  Needs no spin word: only the process
+ * itself adds and removes its entries.  Others may move one from the block to the bucket and then
+ * remove the block, hence the order in which they are looked at.
+ */
 static bool
 may_have_entries(wide_db *db, uint32_t index)
 {
 	lock_bucket *b = &lock_table(db)[index];
-	bool may = atomic_load_explicit(&b->block, memory_order_relaxed) != 0;
+	bool may = atomic_load_explicit(&b->block, memory_order_acquire) != 0;
 
 	for (int i = 0; i < LOCK_INLINE; i++)
 		may |= (atomic_load_explicit(&b->entry[i], memory_order_relaxed) & LOCK_OWNER_MASK) ==
@@ -294,19 +326,52 @@ remove_all_entries(wide_db *db, uint64_t left, size_t *n)
 }
 
 /*
- * Removes the entries of the rows in the list from index `from` on, as remove_all_entries.
+ * Sorts the list from index `from` on by buckets, so that what is removed from a bucket is removed
+ * at once, and its block is read from memory once.  Without memory for it the list stays.
  */
+static __attribute__((noinline)) void
+list_sort(wide_db *db, int from)
+{
+	struct lock_local *l = db->locks;
+	uint32_t buckets = db->seg->config.lock_buckets;
+	size_t n = (size_t) (l->n - from), at = 0;
+	uint64_t *list = l->list + from, *sorted = malloc(n * sizeof(*sorted));
+	size_t *first = calloc(buckets, sizeof(*first));
+
+	for (size_t i = 0; sorted != NULL && first != NULL && i < n; i++)
+		first[bucket_index(db, list[i])]++;
+	for (uint32_t b = 0; sorted != NULL && first != NULL && b < buckets; b++)
+	{
+		size_t of_bucket = first[b];
+
+		first[b] = at;
+		at += of_bucket;
+	}
+	for (size_t i = 0; at == n && i < n; i++)
+		sorted[first[bucket_index(db, list[i])]++] = list[i];
+	if (at == n)
+		memcpy(list, sorted, n * sizeof(*sorted));
+	free(sorted);
+	free(first);
+}
+
+/* Removes the entries of the rows in the list from index `from` on, as remove_all_entries. */
 static wide_status
 remove_listed(wide_db *db, int from, uint64_t left, size_t *n)
 {
 	struct lock_local *l = db->locks;
 	wide_status failed = WIDE_OK;
 
+	if (l->n - from > (int) db->seg->config.lock_buckets)
+		list_sort(db, from);
 	while (l->n > from && failed != WIDE_POISONED)
 	{
 		const uint64_t *hash = &l->list[--l->n];
-		wide_status st = remove_entries(db, bucket_index(db, *hash), hash, left, n);
+		wide_status st;
 
+		if (remove_inline(db, *hash, left, n))
+			continue;
+		st = remove_entries(db, bucket_index(db, *hash), hash, left, n);
 		if (st != WIDE_OK)
 			failed = st;
 	}
@@ -319,9 +384,11 @@ static bool
 list_is_shorter(wide_db *db)
 {
 	const struct lock_local *l = db->locks;
-	uint64_t blocks = atomic_load_explicit(&db->seg->lock_memory.used, memory_order_relaxed);
+	uint32_t half = db->seg->config.lock_buckets / 2;
 
-	return !l->all && (uint64_t) l->n <= db->seg->config.lock_buckets / 2 + blocks / 128;
+	if (l->all || (uint32_t) l->n <= half)
+		return !l->all;
+	return (uint32_t) l->n - half <= atomic_load(&db->seg->lock_memory.used) / 128;
 }
 
 void
