@@ -272,7 +272,9 @@ INSERT INTO priv.matrix (object, statement) VALUES
     ('validator(text[],oid)', $$SELECT widetable.validator('{}', 0)$$),
     ('ddl_command_start()', $$SELECT widetable.ddl_command_start()$$),
     ('ddl_command_end()', $$SELECT widetable.ddl_command_end()$$),
-    ('sql_drop()', $$SELECT widetable.sql_drop()$$);
+    ('sql_drop()', $$SELECT widetable.sql_drop()$$),
+    ('begin_empty()', $$SELECT widetable.begin_empty()$$),
+    ('uninstall()', $$SELECT widetable.uninstall()$$);
 
 -- statistics
 INSERT INTO priv.matrix (object, statement, prepare) VALUES
@@ -285,6 +287,8 @@ INSERT INTO priv.matrix (object, statement, prepare) VALUES
     ('reset_statistics()', $$SELECT widetable.reset_statistics()$$, NULL),
     ('reset_clock()', $$SELECT widetable.reset_clock()$$, NULL),
     ('stat_locks()', $$SELECT 1 / count(*) FROM widetable.stat_locks() WHERE table_name = 'priv.t'$$, $$UPDATE priv.t SET v = 'locked'$$),
+    ('stat_health()', $$SELECT widetable.stat_health()$$, NULL),
+    ('view widetable.pg_stat_widetable_health', $$SELECT * FROM widetable.pg_stat_widetable_health$$, NULL),
     ('view widetable.pg_stat_widetable', $$SELECT * FROM widetable.pg_stat_widetable$$, NULL),
     ('view widetable.pg_stat_widetable_tables', $$SELECT 1 / count(*) FROM widetable.pg_stat_widetable_tables WHERE table_name = 'priv.t'$$, NULL),
     ('view widetable.pg_stat_widetable_families', $$SELECT 1 / count(*) FROM widetable.pg_stat_widetable_families WHERE table_name = 'priv.t'$$, NULL),

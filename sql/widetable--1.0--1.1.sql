@@ -110,3 +110,24 @@ GRANT EXECUTE ON FUNCTION @extschema@.stat_store(), @extschema@.stat_compactions
 GRANT SELECT ON @extschema@.pg_stat_widetable_tables, @extschema@.pg_stat_widetable_families TO PUBLIC;
 GRANT SELECT ON @extschema@.pg_stat_widetable, @extschema@.pg_stat_widetable_compactions,
     @extschema@.pg_stat_widetable_progress, @extschema@.pg_stat_widetable_databases TO pg_monitor;
+
+-- ------------------------------------------------- the store's beginning, end and health
+
+CREATE FUNCTION @extschema@.begin_empty()
+    RETURNS void LANGUAGE C VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wt_sql_begin_empty';
+COMMENT ON FUNCTION @extschema@.begin_empty() IS
+    'begin with empty tables where the store is missing; superuser only';
+CREATE FUNCTION @extschema@.uninstall()
+    RETURNS void LANGUAGE C VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wt_sql_uninstall';
+COMMENT ON FUNCTION @extschema@.uninstall() IS
+    'remove the files and the replication slot of a store without tables; superuser only';
+REVOKE ALL ON FUNCTION @extschema@.begin_empty(), @extschema@.uninstall() FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.stat_health(
+        OUT state text, OUT in_recovery boolean, OUT applied_lsn pg_lsn, OUT lag_bytes bigint, OUT lag_seconds float8,
+        OUT slot text, OUT worker_pid int, OUT keeper_pid int, OUT last_error text, OUT last_error_time timestamptz)
+    RETURNS record LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'wt_sql_stat_health';
+CREATE VIEW @extschema@.pg_stat_widetable_health AS SELECT * FROM @extschema@.stat_health();
+REVOKE ALL ON FUNCTION @extschema@.stat_health() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.stat_health() TO pg_monitor;
+GRANT SELECT ON @extschema@.pg_stat_widetable_health TO pg_monitor;

@@ -50,6 +50,7 @@
 #include "engine/wide.h"
 #include "fdw/ddl/binding.h"
 #include "fdw/ddl/catalog_option.h"
+#include "fdw/store/beginning.h"
 #include "fdw/store/error.h"
 #include "fdw/store/stop_point.h"
 #include "fdw/store/store.h"
@@ -149,6 +150,75 @@ bool
 wt_database_is_uncopied(Oid relid)
 {
 	return !is_here(origin_of(wrapper_of(relid)));
+}
+
+/*
+ * Returns: true if the foreign table was there when the transaction began.  One that the
+ * transaction creates says nothing about a store.
+ */
+static bool
+is_older(HeapTuple tup)
+{
+	return !TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tup->t_data));
+}
+
+/*
+ * Returns: true if foreign tables of this database have, or had, their rows in this cluster's
+ * store: there was one.
+ */
+static bool
+is_store_expected(void)
+{
+	Relation catalog = table_open(ForeignTableRelationId, AccessShareLock);
+	SysScanDesc scan = systable_beginscan(catalog, InvalidOid, false, NULL, 0, NULL);
+	HeapTuple tup;
+	bool expected = false;
+
+	while (!expected && HeapTupleIsValid(tup = systable_getnext(scan)))
+	{
+		Form_pg_foreign_table form = (Form_pg_foreign_table) GETSTRUCT(tup);
+		char *origin;
+
+		if (!is_older(tup) || !wt_table_is_ours(form->ftrelid))
+			continue;
+		origin = origin_of(wrapper_of(form->ftrelid));
+		expected = origin != NULL && is_here(origin);
+	}
+	systable_endscan(scan);
+	table_close(catalog, AccessShareLock);
+	return expected;
+}
+
+void
+wt_database_begin_empty(void)
+{
+	Relation catalog = table_open(ForeignTableRelationId, AccessShareLock);
+	SysScanDesc scan = systable_beginscan(catalog, InvalidOid, false, NULL, 0, NULL);
+	HeapTuple tup;
+	List *wrappers = NIL;
+	ListCell *lc;
+
+	while (HeapTupleIsValid(tup = systable_getnext(scan)))
+	{
+		Oid relid = ((Form_pg_foreign_table) GETSTRUCT(tup))->ftrelid;
+
+		if (wt_table_is_ours(relid))
+			wrappers = list_append_unique_oid(wrappers, wrapper_of(relid));
+	}
+	systable_endscan(scan);
+	table_close(catalog, AccessShareLock);
+	foreach(lc, wrappers)
+		if (!is_here(origin_of(lfirst_oid(lc))))
+			wt_catalog_option_set_wrapper(lfirst_oid(lc), WT_OPTION_ORIGIN,
+										  origin_of_this_database());
+}
+
+void
+wt_database_check_stored(Oid relid)
+{
+	wt_database_check_copied(relid);
+	if (wt_beginning_is_missing())
+		wt_beginning_report_missing();
 }
 
 void
@@ -405,6 +475,7 @@ utility(PlannedStmt *pstmt, const char *query, bool read_only_tree, ProcessUtili
 void
 wt_database_init(void)
 {
+	wt_beginning_on_expected(is_store_expected);
 	prev_utility_hook = ProcessUtility_hook;
 	ProcessUtility_hook = utility;
 }

@@ -26,4 +26,10 @@ extern bool wt_database_is_uncopied(Oid relid);
 /* Errors: 55000 if wt_database_is_uncopied(). */
 extern void wt_database_check_copied(Oid relid);
 
+/* Where the cluster has no store.  Errors: 55000 if the rows were not copied, or had a store. */
+extern void wt_database_check_stored(Oid relid);
+
+/* For begin_empty(): foreign tables of this database without a stored table have no rows. */
+extern void wt_database_begin_empty(void);
+
 #endif /* WT_DATABASE_H */

@@ -63,7 +63,7 @@ find(WtTable *t, bool create, WtEngineTable *out)
 	/* nothing was ever stored in this cluster: a read creates no store */
 	if (!create && !wt_store_exists())
 	{
-		wt_database_check_copied(t->relid);
+		wt_database_check_stored(t->relid);
 		return false;
 	}
 	/* before the catalog is read, so that a change meanwhile makes the entry invalid */

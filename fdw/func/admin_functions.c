@@ -386,7 +386,12 @@ wt_sql_table_size(PG_FUNCTION_ARGS)
 	int n;
 	int64 bytes = 0;
 
-	if (!wt_store_exists() || (st = wt_binding_find(relid, &table)) == WIDE_NOTFOUND)
+	if (!wt_store_exists())
+	{
+		wt_database_check_stored(relid);
+		PG_RETURN_INT64(0);
+	}
+	if ((st = wt_binding_find(relid, &table)) == WIDE_NOTFOUND)
 	{
 		wt_database_check_copied(relid);
 		PG_RETURN_INT64(0);

@@ -34,6 +34,8 @@ wt_anchor(void)
 		pg_atomic_init_u32(&anchor->worker_sleeps, 0);
 		pg_atomic_init_u64(&anchor->unmarked, 0);
 		pg_atomic_init_u64(&anchor->marked_lsn, 0);
+		pg_atomic_init_u32(&anchor->resting, 0);
+		pg_atomic_init_u32(&anchor->committing, 0);
 	}
 	if (!held)
 		LWLockRelease(AddinShmemInitLock);

@@ -6,12 +6,23 @@
 #ifndef WT_ANCHOR_H
 #define WT_ANCHOR_H
 
+#include "access/xlogdefs.h"
 #include "datatype/timestamp.h"
 #include "port/atomics.h"
 #include "storage/dsm.h"
 #include "storage/s_lock.h"
 
 #define WT_DIRECTORY "widetable" /* the store's directory, in the data directory */
+
+/* health.c */
+typedef struct WtHealth
+{
+	char error[400];		/* of the last failure; "": none */
+	TimestampTz error_time; /* set if there is an error */
+	bool failing;			/* and it is not over */
+	XLogRecPtr replayed;	/* the log up to there is in the store; 0: no process replays */
+	TimestampTz caught_up;	/* when it had all of the log last; 0: never */
+} WtHealth;
 
 /* A background process of a kind that runs at most once in the cluster. */
 typedef struct WtBackgroundProcess
@@ -20,6 +31,7 @@ typedef struct WtBackgroundProcess
 	int procno;		   /* index of its PGPROC, for its latch */
 	TimestampTz asked; /* last attempt to start one */
 	bool refused;	   /* no background worker slot was free, and the log says so */
+	bool retired;	   /* it has ended, and the postmaster does not restart it */
 } WtBackgroundProcess;
 
 /*
@@ -39,6 +51,10 @@ typedef struct WtAnchor
 
 	Oid files_tablespace; /* location.c: of the sorted files; InvalidOid: the data directory.
 							 Written by the opener */
+	/* rest.c */
+	pg_atomic_uint32 resting;	 /* 1: the state file says that no process writes */
+	pg_atomic_uint32 committing; /* transactions between PRE_COMMIT and their end that write */
+	bool rest_wanted;			 /* uninstall() waits until the store rests */
 
 	/* background processes */
 	WtBackgroundProcess worker;		/* compaction_worker.c */
@@ -47,13 +63,18 @@ typedef struct WtAnchor
 	pg_atomic_uint32 worker_sleeps; /* 1: it waits to be rung; see background_process.h */
 	WtBackgroundProcess keeper;		/* checkpoint_keeper.c */
 
+	WtHealth health;
+
 	/* base backups */
 	int backups; /* sessions between pg_backup_start() and pg_backup_stop() */
 
 	/* recovery_target.c; written by the startup process before other processes exist */
-	bool target_known;		 /* the startup process has said what the recovery's target is */
-	bool target_by_time;	 /* recovery ends at a time */
-	TimestampTz target_time; /* at which; set if target_by_time */
+	bool target_known;		   /* the startup process has said what the recovery's target is */
+	bool target_by_time;	   /* recovery ends at a time */
+	TimestampTz target_time;   /* at which; set if target_by_time */
+	bool was_primary;		   /* when the server was started, it was last used as one */
+	TimeLineID was_timeline;   /* of its last checkpoint */
+	XLogRecPtr recovery_start; /* where archive recovery began; 0: none in this incarnation */
 
 	/* time_mark.c */
 	pg_atomic_uint64 unmarked;	 /* TimestampTz of a commit since the last time mark; 0: none */

@@ -94,7 +94,8 @@ wt_background_process_ensure(const WtBackgroundProcessKind *kind)
 	TimestampTz now;
 	bool ask = false;
 
-	if (wt_settings_workers == 0 || wt_in_background_worker || p->pid != 0 || a->in_main)
+	if (wt_settings_workers == 0 || wt_in_background_worker || p->pid != 0 ||
+		(a->in_main && !p->retired))
 		return;
 	now = GetCurrentTimestamp();
 	SpinLockAcquire(&a->mutex);
@@ -163,13 +164,24 @@ wt_background_process_start(const WtBackgroundProcessKind *kind, pqsigfunc on_si
 	{
 		p->pid = MyProcPid;
 		p->procno = MyProc - ProcGlobal->allProcs;
-		p->refused = false;
+		p->refused = p->retired = false;
 	}
 	SpinLockRelease(&a->mutex);
 	if (!first)
 		proc_exit(0);
 	before_shmem_exit(forget_at_exit, PointerGetDatum(p));
 	is_worker = kind == &wt_background_process_worker;
+}
+
+void
+wt_background_process_retire(const WtBackgroundProcessKind *kind)
+{
+	WtBackgroundProcess *p = process_of(kind);
+
+	p->retired = true;
+	p->asked = 0;
+	/* 0: the postmaster does not restart it */
+	proc_exit(0);
 }
 
 void

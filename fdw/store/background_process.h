@@ -31,7 +31,8 @@ extern void wt_background_process_register(const WtBackgroundProcessKind *kind);
 
 /*
  * Asks the postmaster for the process if none runs, without waiting for it.  Does
- * nothing if the library is preloaded, or in a background worker.  Raises no error.
+ * nothing in a background worker, or if the library is preloaded and the process has not
+ * retired: then the postmaster restarts it.  Raises no error.
  */
 extern void wt_background_process_ensure(const WtBackgroundProcessKind *kind);
 
@@ -43,6 +44,13 @@ extern void wt_background_process_wake(const WtBackgroundProcess *p);
  * enters it in the anchor, up to its exit.  Exits if another one of the kind runs.
  */
 extern void wt_background_process_start(const WtBackgroundProcessKind *kind, pqsigfunc on_sigterm);
+
+/*
+ * In the process itself: ends it, because it has nothing to do.  The next session that writes
+ * starts another one.
+ */
+extern void wt_background_process_retire(const WtBackgroundProcessKind *kind)
+	pg_attribute_noreturn();
 
 /* In the process itself: accepts interrupts, and reads changed configuration files. */
 extern void wt_background_process_check_interrupts(void);

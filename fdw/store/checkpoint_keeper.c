@@ -58,6 +58,7 @@
 #include "fdw/store/error.h"
 #include "fdw/store/host.h"
 #include "fdw/store/replication_slot.h"
+#include "fdw/store/rest.h"
 #include "fdw/store/store.h"
 #include "fdw/store/time_mark.h"
 #include "fdw/store/wait_event.h"
@@ -264,6 +265,8 @@ wait_for_store(void)
 	{
 		TimestampTz now = GetCurrentTimestamp();
 
+		if (!wt_rest_has_work())
+			wt_background_process_retire(&wt_background_process_keeper);
 		if (ShutdownRequestPending)
 			proc_exit(1);
 		CHECK_FOR_INTERRUPTS();
@@ -328,13 +331,24 @@ wait_for_event(wide_db *db, bool holds, XLogRecPtr redo, TimestampTz last_look)
 	{
 		redo_at_rest = redo;
 		ms = IDLE_MS;
-		if (replication_slot_is_behind(db))
+		if (replication_slot_is_behind(db) || wt_rest_may_come(db))
 			ms = Max(REPLICATION_SLOT_MS -
 						 TimestampDifferenceMilliseconds(last_look, GetCurrentTimestamp()),
 					 10);
 	}
 	wt_host_wait_event(ms, WT_WAIT_KEEPER_IDLE);
 	wt_checkpoint_watch_end();
+}
+
+/* The store is closed because it has no tables. */
+static void
+retire(void)
+{
+	ereport(LOG,
+			(errmsg("widetable: no wide tables are left: the replication slot is dropped, and the "
+					"background processes end")));
+	wt_background_process_wake(&wt_anchor()->worker);
+	wt_background_process_retire(&wt_background_process_keeper);
 }
 
 void
@@ -346,6 +360,9 @@ wt_checkpoint_keeper_main(Datum arg)
 	wt_background_process_start(&wt_background_process_keeper, SignalHandlerForShutdownRequest);
 	db = wait_for_store();
 	wt_counter_file_remove();
+	/* a keeper that was told to end has closed it, and the server has gone on */
+	if (wt_rest_is_closed() && !wt_rest_is_due(db))
+		wt_rest_wake();
 	pgstat_report_activity(STATE_IDLE, NULL);
 	for (;;)
 	{
@@ -358,6 +375,8 @@ wt_checkpoint_keeper_main(Datum arg)
 		{
 			keep_replication_slot(db);
 			last_look = GetCurrentTimestamp();
+			if (wt_rest_is_due(db) && wt_rest_close(db, true))
+				retire();
 		}
 		if (ShutdownRequestPending)
 		{
@@ -368,8 +387,8 @@ wt_checkpoint_keeper_main(Datum arg)
 		}
 		wait_for_event(db, holds, redo, last_look);
 	}
-	/* for a quick start; WAL has everything anyway */
-	if (wide_flush(db) == WIDE_OK)
+	/* so that the next start needs no WAL; if it fails, WAL has everything anyway */
+	if (!wt_rest_close(db, false))
 		wt_replication_slot_advance(wt_replication_slot_needed(db));
 	wt_counter_file_save(db);
 	/* a transaction of this process ends the brake; the last checkpoint is still to come */

@@ -45,8 +45,10 @@
 #include "fdw/store/anchor.h"
 #include "fdw/store/background_process.h"
 #include "fdw/store/error.h"
+#include "fdw/store/health.h"
 #include "fdw/store/host.h"
 #include "fdw/store/replication_slot.h"
+#include "fdw/store/rest.h"
 #include "fdw/store/store.h"
 #include "fdw/store/time_mark.h"
 #include "fdw/store/wait_event.h"
@@ -172,12 +174,18 @@ open_store(void)
 	wide_db *db;
 	bool standby = RecoveryInProgress();
 
+	if (!standby && !wt_rest_has_work())
+		wt_background_process_retire(&wt_background_process_worker);
 	wt_store_follow();
 	if (!standby)
 		StartTransactionCommand();
 	db = wt_store_db_try(&why);
 	if (db == NULL)
 	{
+		/* on a standby that was promoted, and has found no store in the log */
+		if (!RecoveryInProgress() && !wt_store_exists())
+			wt_background_process_retire(&wt_background_process_worker);
+		wt_health_failed(why);
 		ereport(LOG,
 				(errmsg("widetable: the background worker cannot open the store"),
 				 errdetail("%s", why)));
@@ -258,6 +266,8 @@ wt_compaction_worker_main(Datum arg)
 		if (sleeps)
 			wt_background_process_set_asleep(true);
 		wt_background_process_heartbeat();
+		if (wt_rest_is_closed())
+			wt_background_process_retire(&wt_background_process_worker);
 		pgstat_report_activity(STATE_RUNNING, "flush and compaction");
 		/* a wake-up does not shorten the wait after a failure */
 		if (now >= next_work)

@@ -331,3 +331,17 @@ wt_location_files(void)
 	files_path(wt_anchor()->files_tablespace, files);
 	return files;
 }
+
+void
+wt_location_remove(const char *files)
+{
+	char path[MAXPGPATH];
+
+	snprintf(path, sizeof(path), "%s/" KEEP_FILE, files);
+	(void) unlink(path);
+	if (rmdir(files) != 0)
+		ereport(WARNING,
+				(errcode_for_file_access(),
+				 errmsg("could not remove directory \"%s\": %m", files)));
+	(void) unlink(LOCATION_FILE);
+}

@@ -25,4 +25,10 @@ extern void wt_location_prepare(void);
  * of the store.  Requires: some process has prepared it. */
 extern const char *wt_location_files(void);
 
+/*
+ * The store is removed: removes LOCATION and the directory of the sorted files, which are gone.
+ * Raises no error.
+ */
+extern void wt_location_remove(const char *files);
+
 #endif /* WT_LOCATION_H */

@@ -13,7 +13,8 @@
  * Layout, in doc/format.md too:
  *
  *     0  8 bytes  "widetbl1"
- *     8  u8       1 payload, 2 payload of an external transaction, 3 seal (no payload)
+ *     8  u8       1 payload, 2 payload of an external transaction, 3 seal (no payload),
+ *                 4 beginning of a store (no payload)
  *     9           7 zeros
  *    16  i64      when a record that belongs to no external transaction was written, in
  *                 the byte order of the machine, as PostgreSQL writes it; else 0
@@ -55,7 +56,8 @@ enum kind
 {
 	KIND_PAYLOAD = 1,
 	KIND_EXTERNAL,
-	KIND_SEAL
+	KIND_SEAL,
+	KIND_BEGIN
 };
 
 static const char magic[8] = {'w', 'i', 'd', 'e', 't', 'b', 'l', '1'};
@@ -98,6 +100,15 @@ wt_log_record_seal(void)
 	return lsn;
 }
 
+XLogRecPtr
+wt_log_record_begin(void)
+{
+	XLogRecPtr lsn = append(KIND_BEGIN, NULL, 0);
+
+	XLogFlush(lsn);
+	return lsn;
+}
+
 static WtLogRecordKind
 read_record(XLogReaderState *reader, WtLogRecord *r)
 {
@@ -112,13 +123,15 @@ read_record(XLogReaderState *reader, WtLogRecord *r)
 		return WT_LOG_RECORD_NONE;
 	if (head.kind == KIND_SEAL)
 		return WT_LOG_RECORD_SEAL;
+	r->time = head.time;
+	if (head.kind == KIND_BEGIN)
+		return WT_LOG_RECORD_BEGIN;
 	/* a kind that a later release has added is refused by the engine: it is no kind of payload */
 	r->payload = (wide_bytes) {(const uint8 *) data + sizeof(head), len - sizeof(head)};
 	if (head.kind != KIND_PAYLOAD && head.kind != KIND_EXTERNAL)
 		r->payload.len = 0;
 	r->external = head.kind == KIND_EXTERNAL;
 	r->forgeable = false;
-	r->time = head.time;
 	return WT_LOG_RECORD_PAYLOAD;
 }
 

@@ -15,12 +15,13 @@ typedef enum WtLogRecordKind
 {
 	WT_LOG_RECORD_NONE, /* nothing */
 	WT_LOG_RECORD_PAYLOAD,
-	WT_LOG_RECORD_SEAL
+	WT_LOG_RECORD_SEAL,
+	WT_LOG_RECORD_BEGIN /* a store begins, without tables; what was before it is of another one */
 } WtLogRecordKind;
 
 typedef struct WtLogRecord
 {
-	/* PAYLOAD only */
+	/* PAYLOAD only, but for time */
 	wide_bytes payload;
 	bool external;	/* counts only if the transaction commits whose xid the record has */
 	bool forgeable; /* a logical message: any role can write it */
@@ -40,6 +41,9 @@ extern XLogRecPtr wt_log_record_append(bool external, const wide_bytes *parts, i
  * is flushed.  Returns: its end.  May raise an error.
  */
 extern XLogRecPtr wt_log_record_seal(void);
+
+/* A new store begins at the end of this record, which is flushed.  Returns and errors: as above. */
+extern XLogRecPtr wt_log_record_begin(void);
 
 /* Returns: what the record is.  *r points into it. */
 extern WtLogRecordKind wt_log_record_read(XLogReaderState *reader, WtLogRecord *r);

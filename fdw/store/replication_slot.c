@@ -24,8 +24,6 @@
 
 #include "fdw/store/replication_slot.h"
 
-#include <sys/stat.h>
-
 #include "access/xlog.h"
 #include "access/xlog_internal.h"
 #include "lib/stringinfo.h"
@@ -38,6 +36,7 @@
 #include "fdw/store/compat.h"
 #include "fdw/store/error.h"
 #include "fdw/store/recovery_target.h"
+#include "fdw/store/state_file.h"
 
 #define SLOT_HINT                                                                                \
 	"Drop a replication slot that is not needed, or increase max_replication_slots (now %d) in " \
@@ -136,6 +135,23 @@ wt_replication_slot_ensure(void)
 	/* another session may have created it meanwhile */
 	if (e != NULL && e->sqlerrcode != ERRCODE_DUPLICATE_OBJECT)
 		ReThrowError(e);
+}
+
+bool
+wt_replication_slot_is_there(void)
+{
+	ReplicationSlot *slot = SearchNamedReplicationSlot(WT_REPLICATION_SLOT_NAME, true);
+
+	return slot != NULL && slot->data.database == InvalidOid;
+}
+
+void
+wt_replication_slot_drop(void)
+{
+	ReplicationSlot *slot = SearchNamedReplicationSlot(WT_REPLICATION_SLOT_NAME, true);
+
+	if (slot != NULL && slot->data.database == InvalidOid && slot->active_pid == 0)
+		ReplicationSlotDrop(WT_REPLICATION_SLOT_NAME, true);
 }
 
 /* ---------------------------------------------------------------- moving */
@@ -245,6 +261,63 @@ wt_replication_slot_hold(void)
 	return true;
 }
 
+void
+wt_replication_slot_keep(XLogRecPtr lsn)
+{
+	WtErrorPoint before = wt_error_point();
+	static bool held = false, failed = false;
+
+	PG_TRY();
+	{
+		if (wt_replication_slot_hold())
+		{
+			wt_replication_slot_reserve(lsn);
+			if (held || failed)
+				ereport(WARNING,
+						(errmsg("widetable: replication slot \"%s\" was lost and is created again",
+								WT_REPLICATION_SLOT_NAME),
+						 errdetail("If the server is restarted before the next restartpoint, WAL "
+								   "that wide tables need may be missing.")));
+		}
+		held = true;
+		failed = false;
+		wt_replication_slot_advance(lsn);
+	}
+	PG_CATCH();
+	{
+		ErrorData *e = wt_error_take(&before);
+
+		if (!failed)
+			ereport(WARNING,
+					(errmsg("widetable: replication slot \"%s\" cannot be held: %s",
+							WT_REPLICATION_SLOT_NAME,
+							e->message),
+					 errdetail("WAL that wide tables need may be removed.")));
+		failed = true;
+		FreeErrorData(e);
+	}
+	PG_END_TRY();
+}
+
+void
+wt_replication_slot_end_keep(void)
+{
+	if (MyReplicationSlot != NULL)
+		ReplicationSlotRelease();
+}
+
+const char *
+wt_replication_slot_state(void)
+{
+	ReplicationSlot *slot = SearchNamedReplicationSlot(WT_REPLICATION_SLOT_NAME, true);
+
+	if (slot == NULL)
+		return "none";
+	if (!is_usable(slot))
+		return "lost";
+	return slot->active_pid != 0 ? "held" : "not held";
+}
+
 /*
  * Creates the slot again.  It does not keep the WAL that the old one kept, so what
  * is only there is flushed to files at once.
@@ -295,6 +368,8 @@ wt_replication_slot_check(wide_db *db)
 
 /* ------------------------------------------------------ before recovery */
 
+static void (*note_start)(void) = NULL;
+
 /*
  * Creates the slot before recovery.  A failure must not keep the server from starting:
  * the store reports what is missing when it is opened.
@@ -302,10 +377,14 @@ wt_replication_slot_check(wide_db *db)
 static void
 create_slot_before_recovery(void)
 {
-	struct stat st;
+	WtStateFile s;
 	ErrorData *e;
 
-	if (stat(WT_DIRECTORY, &st) != 0 ||
+	/* a store that is closed has everything in its files; one that does not exist may begin in
+	 * the log that is replayed from an archive or a primary */
+	wt_state_file_read(&s);
+	if (s.state == WT_STATE_CLOSED || s.state == WT_STATE_RESTING ||
+		(s.state == WT_STATE_NONE && !ArchiveRecoveryRequested && !wt_state_file_has_store()) ||
 		SearchNamedReplicationSlot(WT_REPLICATION_SLOT_NAME, true) != NULL)
 		return;
 	e = try_create_slot();
@@ -328,6 +407,7 @@ static void
 recovery_begins(void)
 {
 	wt_recovery_target_note();
+	note_start();
 	create_slot_before_recovery();
 }
 
@@ -355,7 +435,7 @@ no_name(uint8 info)
  * been replayed.  Any free number will do, because no record has it.
  */
 void
-wt_replication_slot_register_startup(void)
+wt_replication_slot_register_startup(void (*note)(void))
 {
 	static RmgrData rmgr = {.rm_name = "widetable",
 							.rm_redo = no_record,
@@ -364,6 +444,7 @@ wt_replication_slot_register_startup(void)
 							.rm_startup = recovery_begins,
 							.rm_cleanup = wt_recovery_target_keep};
 
+	note_start = note;
 	for (int id = RM_MAX_CUSTOM_ID; id > RM_EXPERIMENTAL_ID; id--)
 		if (RmgrTable[id].rm_name == NULL)
 		{

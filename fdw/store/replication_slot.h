@@ -17,6 +17,12 @@
  */
 extern void wt_replication_slot_ensure(void);
 
+/* Returns: true if a physical slot of that name is there, on disk as well. */
+extern bool wt_replication_slot_is_there(void);
+
+/* Drops the slot if it is there and no process holds it.  May raise an error. */
+extern void wt_replication_slot_drop(void);
+
 /*
  * Advances the slot to lsn, which releases the WAL before it.  Does nothing if the
  * slot is further on, in use by another process, or unusable.  Raises no error.
@@ -40,6 +46,18 @@ extern XLogRecPtr wt_replication_slot_needed(wide_db *db);
 extern bool wt_replication_slot_hold(void);
 
 /*
+ * For the worker of a standby: holds the slot, and advances it to lsn.  A slot that was lost is
+ * created again, with a warning.  Raises no error.
+ */
+extern void wt_replication_slot_keep(XLogRecPtr lsn);
+
+/* The process holds the slot no more.  Does nothing if it does not hold it. */
+extern void wt_replication_slot_end_keep(void);
+
+/* Returns: the state of the slot: "none", "lost", "held" or "not held". */
+extern const char *wt_replication_slot_state(void);
+
+/*
  * Before a commit: replaces a lost slot and flushes the store, because the new slot
  * does not keep the WAL that the old one kept.
  * Errors: 55000 if that fails: the commit could not promise durability.
@@ -47,9 +65,9 @@ extern bool wt_replication_slot_hold(void);
 extern void wt_replication_slot_check(wide_db *db);
 
 /*
- * Has the slot created before recovery replays its first record.
+ * Has the slot created before recovery replays its first record; note is called before that.
  * Requires: shared_preload_libraries is being loaded.
  */
-extern void wt_replication_slot_register_startup(void);
+extern void wt_replication_slot_register_startup(void (*note)(void));
 
 #endif /* WT_REPLICATION_SLOT_H */

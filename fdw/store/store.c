@@ -22,8 +22,11 @@
 
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include "access/xlog.h"
+#include "catalog/pg_control.h"
+#include "common/controldata_utils.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "storage/dsm.h"
@@ -35,12 +38,15 @@
 
 #include "fdw/store/anchor.h"
 #include "fdw/store/background_process.h"
+#include "fdw/store/beginning.h"
 #include "fdw/store/counter_file.h"
 #include "fdw/store/error.h"
+#include "fdw/store/health.h"
 #include "fdw/store/host.h"
 #include "fdw/store/location.h"
 #include "fdw/store/replication_slot.h"
 #include "fdw/store/settings.h"
+#include "fdw/store/state_file.h"
 #include "fdw/store/wait_event.h"
 #include "fdw/store/wal.h"
 
@@ -85,6 +91,18 @@ request_shmem(void)
 	RequestAddinShmemSpace(MAXALIGN(sizeof(WtAnchor)) + segment_bytes() + PG_CACHE_LINE_SIZE);
 }
 
+/* For a store that was closed when this server was last shut down (beginning.c). */
+static void
+note_last_use(WtAnchor *a)
+{
+	bool whole;
+	ControlFileData *c = get_controlfile(DataDir, &whole);
+
+	a->was_primary = whole && (c->state == DB_SHUTDOWNED || c->state == DB_IN_PRODUCTION);
+	a->was_timeline = c->checkPointCopy.ThisTimeLineID;
+	pfree(c);
+}
+
 static void
 startup_shmem(void)
 {
@@ -94,6 +112,7 @@ startup_shmem(void)
 	/* after a crash the postmaster calls this again, with new shared memory */
 	wt_anchor_forget();
 	a = wt_anchor();
+	note_last_use(a);
 	if (prev_shmem_startup_hook)
 		prev_shmem_startup_hook();
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
@@ -119,7 +138,7 @@ wt_store_request(void)
 	shmem_startup_hook = startup_shmem;
 	wt_background_process_register(&wt_background_process_worker);
 	wt_background_process_register(&wt_background_process_keeper);
-	wt_replication_slot_register_startup();
+	wt_replication_slot_register_startup(wt_beginning_note_recovery);
 }
 
 /* ------------------------------------------------------------- segment */
@@ -290,7 +309,10 @@ attach(void)
 	static bool registered = false;
 
 	if (wide_segment_state(segment_base) != WIDE_RUNNING)
+	{
 		wt_location_prepare();
+		wt_beginning_clear(wt_location_files());
+	}
 	wt_host_fill(&host);
 	wt_wait_event_init();
 	if (!registered)
@@ -325,10 +347,11 @@ check_requirements(void)
 	wt_location_check_link();
 }
 
-/* Waits until no other process opens the store, and makes this process the opener. */
-static void
-become_opener(WtAnchor *a)
+void
+wt_store_become_opener(void)
 {
+	WtAnchor *a = wt_anchor();
+
 	for (bool waited = false;; waited = true)
 	{
 		pid_t opener;
@@ -352,18 +375,30 @@ become_opener(WtAnchor *a)
 	}
 }
 
+void
+wt_store_end_opener(void)
+{
+	WtAnchor *a = wt_anchor();
+
+	SpinLockAcquire(&a->mutex);
+	a->opener = 0;
+	SpinLockRelease(&a->mutex);
+}
+
 /* Raises the failure of wide_recover(), with a hint.  text: its message. */
 static void
 report_open_failure(wide_status st, const char *text)
 {
+	wt_health_failed(text);
 	if (st == WIDE_CONFLICT)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("the store of widetable does not belong to this server's WAL"),
 				 errdetail("%s", text),
 				 errhint("Directory \"%s\" in the data directory is of another server or of "
-						 "another time. Put the right one in its place, or move it away to begin "
-						 "with empty tables. Nothing in it has been changed.",
+						 "another time. Put the right one in its place; or move it away and SELECT "
+						 "widetable.begin_empty(), to begin with empty tables. Nothing in it has "
+						 "been changed.",
 						 WT_DIRECTORY)));
 	if (st == WIDE_IO && wt_wal_failure()[0] != '\0')
 		ereport(ERROR,
@@ -395,7 +430,6 @@ recover(WtAnchor *a)
 	wide_status st;
 	char *text;
 
-	wt_replication_slot_ensure();
 	st = wide_recover(the_db);
 	if (st == WIDE_OK)
 	{
@@ -404,6 +438,9 @@ recover(WtAnchor *a)
 			wt_error_check(wide_flush(the_db), "could not flush");
 		wt_replication_slot_reserve(wt_replication_slot_needed(the_db));
 		wt_counter_file_load(the_db);
+		wt_beginning_done();
+		pg_atomic_write_u32(&a->resting, 0);
+		wt_health_recovered();
 		return true;
 	}
 	text = pstrdup((st == WIDE_IO || st == WIDE_CONFLICT) && wt_wal_failure()[0] != '\0'
@@ -413,8 +450,14 @@ recover(WtAnchor *a)
 	the_db = NULL;
 	configure(&config, a->size);
 	(void) wide_segment_format(segment_base, &config);
-	if (st != WIDE_INTERRUPTED)
+	if (st == WIDE_CONFLICT && !XLogRecPtrIsInvalid(wt_wal_begun_again()))
+		wt_beginning_of_another(wt_wal_begun_again());
+	else if (st != WIDE_INTERRUPTED)
+	{
+		if (st == WIDE_CONFLICT)
+			wt_beginning_failed();
 		report_open_failure(st, text);
+	}
 	CHECK_FOR_INTERRUPTS();
 	return false;
 }
@@ -423,20 +466,24 @@ recover(WtAnchor *a)
 static void
 open_segment(WtAnchor *a)
 {
-	map_segment(a);
-	if (segment_base == NULL || (a->in_main && wide_segment_state(segment_base) != WIDE_RUNNING &&
-								 wide_segment_state(segment_base) != WIDE_DEAD))
-		create_segment(a);
-	for (;;)
-	{
-		wide_state state = wide_segment_state(segment_base);
+	wide_state state;
 
-		if (state == WIDE_DEAD)
-			elog(PANIC, "the shared memory of widetable is damaged");
+	map_segment(a);
+	state = segment_base != NULL ? wide_segment_state(segment_base) : WIDE_EMPTY;
+	if (state == WIDE_DEAD)
+		elog(PANIC, "the shared memory of widetable is damaged");
+	if (state == WIDE_RUNNING)
+	{
 		attach();
-		if (state == WIDE_RUNNING || recover(a))
-			return;
+		return;
 	}
+	do
+	{
+		wt_beginning_prepare();
+		if (segment_base == NULL || a->in_main)
+			create_segment(a);
+		attach();
+	} while (!recover(a));
 }
 
 static void
@@ -445,16 +492,14 @@ open_store(void)
 	WtAnchor *a = wt_anchor();
 
 	check_requirements();
-	become_opener(a);
+	wt_store_become_opener();
 	PG_TRY();
 	{
 		open_segment(a);
 	}
 	PG_FINALLY();
 	{
-		SpinLockAcquire(&a->mutex);
-		a->opener = 0;
-		SpinLockRelease(&a->mutex);
+		wt_store_end_opener();
 	}
 	PG_END_TRY();
 }
@@ -470,6 +515,52 @@ wt_store_db(void)
 		wt_background_process_wake(&wt_anchor()->keeper);
 	}
 	return the_db;
+}
+
+/* Requires: this process is the opener, and no other process has the store open. */
+static void
+remove_store(WtAnchor *a)
+{
+	wide_config config;
+	const char *files = the_db != NULL ? wt_location_files() : NULL;
+
+	if (files != NULL)
+		wt_state_file_clear(files);
+	if (the_db != NULL)
+	{
+		if (before_detach != NULL)
+			before_detach();
+		wide_detach(the_db);
+		the_db = NULL;
+		configure(&config, a->size);
+		(void) wide_segment_format(segment_base, &config);
+	}
+	wt_state_file_clear(WT_DIRECTORY);
+	if (files != NULL)
+		wt_location_remove(files);
+	(void) unlink(WT_DIRECTORY "/recovery_target");
+	if (rmdir(WT_DIRECTORY) != 0 && errno != ENOENT)
+		ereport(WARNING,
+				(errcode_for_file_access(),
+				 errmsg("could not remove directory \"%s\": %m", WT_DIRECTORY)));
+	wt_replication_slot_drop();
+	wt_state_file_remove();
+	pg_atomic_write_u32(&a->resting, 0);
+}
+
+void
+wt_store_remove(void)
+{
+	wt_store_become_opener();
+	PG_TRY();
+	{
+		remove_store(wt_anchor());
+	}
+	PG_FINALLY();
+	{
+		wt_store_end_opener();
+	}
+	PG_END_TRY();
 }
 
 void
@@ -518,10 +609,31 @@ wt_store_db_try(char **why)
 	return the_db;
 }
 
+/* After a restore: whether the store begins in the log that was replayed. */
+static bool
+begins_in_log(void)
+{
+	volatile bool found = false;
+
+	wt_store_become_opener();
+	PG_TRY();
+	{
+		found = wt_beginning_search();
+	}
+	PG_FINALLY();
+	{
+		wt_store_end_opener();
+	}
+	PG_END_TRY();
+	return found;
+}
+
 bool
 wt_store_exists(void)
 {
 	struct stat st;
 
-	return the_db != NULL || stat(WT_DIRECTORY, &st) == 0;
+	if (the_db != NULL || stat(WT_DIRECTORY, &st) == 0 || wt_state_file_exists())
+		return true;
+	return !RecoveryInProgress() && wt_beginning_may_be_in_log() && begins_in_log();
 }

@@ -24,11 +24,29 @@ extern wide_db *wt_store_db_if_open(void);
  */
 extern wide_db *wt_store_db_try(char **why);
 
-/* Returns: true if the store's directory exists: this cluster has stored something. */
+/*
+ * Returns: true if this cluster has stored something: the store's directory exists, or the
+ * state file says that there was one.
+ */
 extern bool wt_store_exists(void);
 
 /* Returns: true if the store is open in some process, so that wt_store_db() does not wait. */
 extern bool wt_store_runs(void);
+
+/*
+ * Makes this process the opener: it alone opens the store, or writes the state file.  Waits for
+ * another one.  wt_store_end_opener() ends it, as the exit of the process does.
+ * Errors: cancellation.
+ */
+extern void wt_store_become_opener(void);
+extern void wt_store_end_opener(void);
+
+/*
+ * Removes the store: its files, the replication slot and the state file.
+ * Requires: it has no tables, and no other process has it open; or it is missing.
+ * Errors: those of the file system and of the slot.
+ */
+extern void wt_store_remove(void);
 
 /*
  * For the worker: on a standby wt_store_db() replays WAL until the server is

@@ -44,18 +44,22 @@
 #include "utils/guc.h"
 #include "utils/timestamp.h"
 
-#include "fdw/store/anchor.h"
 #include "fdw/store/background_process.h"
 #include "fdw/store/clock.h"
 #include "fdw/store/compat.h"
 #include "fdw/store/error.h"
+#include "fdw/store/health.h"
 #include "fdw/store/host.h"
 #include "fdw/store/log_record.h"
 #include "fdw/store/recovery_target.h"
 #include "fdw/store/replay_watch.h"
 #include "fdw/store/replication_slot.h"
 #include "fdw/store/settings.h"
+#include "fdw/store/state_file.h"
 #include "fdw/store/wait_event.h"
+
+#define SLOT_MS			 1000 /* on a standby: between looks at the replication slot */
+#define PROGRESS_RECORDS 256  /* WAL records between notes of the progress */
 
 /* Message of the last error that was caught. */
 static char failure[512];
@@ -66,6 +70,9 @@ static bool skipped = false;					   /* the last replay skipped missing WAL */
 static WtRecoveryTarget target;					   /* of the recovery */
 static bool left_out = false;					   /* a record beyond the target was met */
 static XLogRecPtr flushed_for = InvalidXLogRecPtr; /* last redo position that caused a flush */
+
+static XLogRecPtr beginning = InvalidXLogRecPtr;   /* of the store that is being made */
+static XLogRecPtr begun_again = InvalidXLogRecPtr; /* where the replay has met another one's */
 
 /*
  * In PG_CATCH: keeps the error's message in failure and ends its handling.  Returns: WIDE_IO; or
@@ -175,14 +182,17 @@ wal_end(void *ctx)
 	 */
 	if (!XLogRecPtrIsInvalid(replaying))
 		return (uint64_t) replaying;
+	if (!XLogRecPtrIsInvalid(beginning))
+		return (uint64_t) beginning;
 	return (uint64_t) GetXLogInsertRecPtr();
 }
 
 /* ----------------------------------------------------------------- replay */
 
-/* Makes an event of a record of the engine.  Returns: false for other records. */
+/* Makes an event of a record of the engine.  *begins: there is none, because the record begins
+ * another store.  Returns: false for other records. */
 static bool
-engine_event(XLogReaderState *reader, wide_replay_event *ev, TimestampTz *time)
+engine_event(XLogReaderState *reader, wide_replay_event *ev, TimestampTz *time, bool *begins)
 {
 	WtLogRecord r;
 
@@ -199,6 +209,10 @@ engine_event(XLogReaderState *reader, wide_replay_event *ev, TimestampTz *time)
 		case WT_LOG_RECORD_SEAL:
 			ev->kind = WIDE_REPLAY_SEALED;
 			return true;
+		case WT_LOG_RECORD_BEGIN:
+			*begins = true;
+			*time = r.time;
+			return true;
 		default:
 			return false;
 	}
@@ -207,17 +221,17 @@ engine_event(XLogReaderState *reader, wide_replay_event *ev, TimestampTz *time)
 /*
  * Makes an event of a record that is one of the engine, the end of a transaction with an xid, or a
  * restart of the server.  *time: when it was written; set for records of the engine that belong to
- * no external transaction, if it is known.
+ * no external transaction, if it is known.  *begins: as in engine_event().
  * Returns: false for other records.
  */
 static bool
-record_event(XLogReaderState *reader, wide_replay_event *ev, TimestampTz *time)
+record_event(XLogReaderState *reader, wide_replay_event *ev, TimestampTz *time, bool *begins)
 {
 	bool has_xid = TransactionIdIsValid(XLogRecGetXid(reader));
 	uint8 info = XLogRecGetInfo(reader);
 	uint8 op = info & ~XLR_INFO_MASK;
 
-	if (engine_event(reader, ev, time))
+	if (engine_event(reader, ev, time, begins))
 		return true;
 	switch (XLogRecGetRmid(reader))
 	{
@@ -245,6 +259,19 @@ static XLogRecPtr
 readable_end(void)
 {
 	return RecoveryInProgress() ? GetXLogReplayRecPtr(NULL) : GetFlushRecPtr(NULL);
+}
+
+/* On a standby the worker holds the slot up to the promotion, as the keeper does on the primary. */
+static void
+keep_slot(wide_db *db)
+{
+	static TimestampTz last = 0;
+	TimestampTz now = GetCurrentTimestamp();
+
+	if (!TimestampDifferenceExceeds(last, now, SLOT_MS))
+		return;
+	last = now;
+	wt_replication_slot_keep(wt_replication_slot_needed(db));
 }
 
 /*
@@ -276,6 +303,7 @@ work_or_wait(wide_db *db, bool may_sleep)
 	}
 	else
 		st = wide_replay_work(db, false);
+	keep_slot(db);
 	if (st == WIDE_END)
 	{
 		wt_replay_watch_wait(may_sleep ? wide_work_due(db) : 0);
@@ -307,9 +335,13 @@ replay_record(wide_db *db, XLogReaderState *reader, wide_replay_fn fn, void *arg
 {
 	wide_replay_event ev = {.start = reader->ReadRecPtr, .lsn = reader->EndRecPtr};
 	TimestampTz time = 0;
+	bool begins = false;
+	static uint32 records = 0;
 
 	replaying = reader->ReadRecPtr;
-	if (!record_event(reader, &ev, &time))
+	if (++records % PROGRESS_RECORDS == 0)
+		wt_health_replayed(replaying, false);
+	if (!record_event(reader, &ev, &time, &begins))
 		return WIDE_OK;
 	if (time != 0)
 	{
@@ -319,6 +351,15 @@ replay_record(wide_db *db, XLogReaderState *reader, wide_replay_fn fn, void *arg
 			return st;
 		ev.beyond = wt_recovery_target_excludes(&target, ev.start, time);
 		left_out |= ev.beyond;
+	}
+	if (begins)
+	{
+		if (ev.beyond)
+			return WIDE_OK;
+		begun_again = ev.lsn;
+		snprintf(failure, sizeof(failure), "another store begins at %X/%X",
+				 LSN_FORMAT_ARGS(begun_again));
+		return WIDE_CONFLICT;
 	}
 	return fn(arg, &ev);
 }
@@ -418,28 +459,36 @@ find_first(XLogReaderState *reader, XLogRecPtr from, bool *begun)
 	return WIDE_IO;
 }
 
+/* Returns: a reader with its private data; NULL: no memory. */
+static XLogReaderState *
+make_reader(void)
+{
+	return XLogReaderAllocate(wal_segment_size, NULL,
+							  XL_ROUTINE(.page_read = &read_page, .segment_open = &wal_segment_open,
+										 .segment_close = &wal_segment_close),
+							  palloc0(sizeof(ReadLocalXLogPageNoWaitPrivate)));
+}
+
 /* Replays WAL from there to its end, or to the promotion of a standby. */
 static wide_status
 read_wal(wide_db *db, XLogRecPtr from, wide_replay_fn fn, void *arg)
 {
-	ReadLocalXLogPageNoWaitPrivate *private = palloc0(sizeof(*private));
-	XLogReaderState *reader;
+	ReadLocalXLogPageNoWaitPrivate *private;
+	XLogReaderState *reader = make_reader();
 	bool begun = false;
 	wide_status st = WIDE_OK;
 
-	reader = XLogReaderAllocate(wal_segment_size, NULL,
-								XL_ROUTINE(.page_read = &read_page,
-										   .segment_open = &wal_segment_open,
-										   .segment_close = &wal_segment_close),
-								private);
 	if (reader == NULL)
 		return WIDE_NOMEM;
+	private = reader->private_data;
 	for (;;)
 	{
 		/* before readable_end(): what the end of recovery adds needs one more pass */
 		bool follow = RecoveryInProgress();
 		XLogRecPtr end;
 
+		if (!follow)
+			wt_replication_slot_end_keep();
 		/* the last pass: it reads the seal, so that the next replay does as this one */
 		if (!follow && !wide_replay_sealed(db))
 			(void) wt_log_record_seal();
@@ -450,6 +499,8 @@ read_wal(wide_db *db, XLogRecPtr from, wide_replay_fn fn, void *arg)
 			st = find_first(reader, from, &begun);
 		if (st == WIDE_OK && begun)
 			st = read_up_to(db, reader, end, fn, arg);
+		if (st == WIDE_OK && follow)
+			wt_health_replayed(end, true);
 		if (st == WIDE_OK && follow)
 			st = work_or_wait(db, true);
 		if (st != WIDE_OK || !follow)
@@ -463,6 +514,22 @@ read_wal(wide_db *db, XLogRecPtr from, wide_replay_fn fn, void *arg)
 	return st;
 }
 
+/* Returns: true if the segment is there, of whatever timeline. */
+static bool
+segment_is_there(XLogSegNo segno)
+{
+	for (TimeLineID tli = current_timeline(); tli > 0; tli--)
+	{
+		struct stat st;
+		char path[MAXPGPATH];
+
+		XLogFilePath(path, tli, segno, wal_segment_size);
+		if (stat(path, &st) == 0)
+			return true;
+	}
+	return false;
+}
+
 /*
  * For widetable.ignore_missing_wal.
  * Returns: from, or the start of the first segment after it from which WAL is there.
@@ -471,23 +538,122 @@ static XLogRecPtr
 skip_missing(XLogRecPtr from)
 {
 	XLogSegNo segno, last;
-	char path[MAXPGPATH];
 
 	XLByteToSeg(from, segno, wal_segment_size);
 	XLByteToSeg(GetFlushRecPtr(NULL), last, wal_segment_size);
-	for (; segno < last; segno++)
-	{
-		struct stat st;
-
-		for (TimeLineID tli = GetWALInsertionTimeLine(); tli > 0; tli--)
-		{
-			XLogFilePath(path, tli, segno, wal_segment_size);
-			if (stat(path, &st) == 0)
-				return from;
-		}
+	for (; segno < last && !segment_is_there(segno); segno++)
 		XLogSegNoOffsetToRecPtr(segno + 1, 0, wal_segment_size, from);
-	}
 	return from;
+}
+
+/*
+ * Returns: from, or a later position, if the state file says that WAL up to there has no record
+ * of the store.  WAL that is there is read nevertheless: it is the surer way.
+ */
+static XLogRecPtr
+skip_closed(XLogRecPtr from)
+{
+	WtStateFile s;
+	XLogSegNo segno;
+
+	wt_state_file_read(&s);
+	XLByteToSeg(from, segno, wal_segment_size);
+	if (s.complete == 0 || from < s.complete || from >= s.resume || segment_is_there(segno))
+		return from;
+	return s.resume;
+}
+
+void
+wt_wal_begin_at(XLogRecPtr lsn)
+{
+	beginning = lsn;
+}
+
+XLogRecPtr
+wt_wal_begun_again(void)
+{
+	return begun_again;
+}
+
+/*
+ * Reads WAL up to the first beginning of a store.  *other: set if a record of a store precedes it.
+ * Returns: the end of that record; invalid: it is not there yet.
+ */
+static XLogRecPtr
+find_beginning(XLogReaderState *reader, XLogRecPtr end, bool *other)
+{
+	char *err = NULL;
+
+	while (reader->EndRecPtr < end && XLogReadRecord(reader, &err) != NULL)
+	{
+		WtLogRecord r;
+		WtLogRecordKind kind = wt_log_record_read(reader, &r);
+
+		CHECK_FOR_INTERRUPTS();
+		if (kind == WT_LOG_RECORD_BEGIN &&
+			!wt_recovery_target_excludes(&target, reader->ReadRecPtr, r.time))
+			return reader->EndRecPtr;
+		*other |= kind == WT_LOG_RECORD_PAYLOAD && !r.forgeable;
+	}
+	if (err != NULL && reader->EndRecPtr < end)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("could not read WAL at %X/%X: %s",
+						LSN_FORMAT_ARGS(reader->EndRecPtr),
+						err)));
+	return InvalidXLogRecPtr;
+}
+
+/* While there is no store: keeps WAL from lsn on, and waits for more of it. */
+static void
+wait_for_more(XLogRecPtr lsn)
+{
+	static TimestampTz last = 0;
+	TimestampTz now = GetCurrentTimestamp();
+
+	wt_background_process_check_interrupts();
+	/* each move is a write */
+	if (TimestampDifferenceExceeds(last, now, 10 * SLOT_MS))
+	{
+		wt_replication_slot_keep(lsn);
+		last = now;
+	}
+	wt_host_wait(SLOT_MS);
+}
+
+XLogRecPtr
+wt_wal_await_beginning(XLogRecPtr from, void (*on_other)(void))
+{
+	XLogReaderState *reader = make_reader();
+	XLogRecPtr found = InvalidXLogRecPtr;
+	bool begun = false, other = false, follow;
+
+	if (reader == NULL)
+		ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
+	target = (WtRecoveryTarget) {0};
+	do
+	{
+		XLogRecPtr end;
+		bool before = other;
+
+		follow = RecoveryInProgress();
+		end = readable_end();
+		wt_recovery_target_get(from, &target);
+		((ReadLocalXLogPageNoWaitPrivate *) reader->private_data)->end_of_wal = false;
+		if (!begun && from < end && find_first(reader, from, &begun) != WIDE_OK)
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("%s", failure)));
+		if (begun)
+			found = find_beginning(reader, end, &other);
+		if (other && !before)
+			on_other();
+		if (XLogRecPtrIsInvalid(found) && follow)
+			wait_for_more(begun ? reader->ReadRecPtr : from);
+	} while (XLogRecPtrIsInvalid(found) && follow);
+	wt_replication_slot_end_keep();
+	pfree(reader->private_data);
+	XLogReaderFree(reader);
+	return found;
 }
 
 /* The engine's log: replays WAL from there on.  WIDE_IO leaves the reason in failure. */
@@ -501,15 +667,17 @@ wal_replay(void *ctx, uint64_t from, wide_replay_fn fn, void *arg)
 	failure[0] = '\0';
 	skipped = left_out = false;
 	target = (WtRecoveryTarget) {0};
-	flushed_for = InvalidXLogRecPtr;
+	flushed_for = begun_again = InvalidXLogRecPtr;
 	PG_TRY();
 	{
-		wt_replication_slot_reserve(from);
-		if (wt_settings_ignore_missing_wal && !RecoveryInProgress() &&
-			(start = skip_missing(from)) != from)
+		start = skip_closed(from);
+		wt_replication_slot_reserve(start);
+		if (wt_settings_ignore_missing_wal && !RecoveryInProgress() && skip_missing(start) != start)
 		{
-			wide_replay_event ev = {.kind = WIDE_REPLAY_GAP, .start = start, .lsn = start};
+			wide_replay_event ev = {.kind = WIDE_REPLAY_GAP};
 
+			start = skip_missing(start);
+			ev.start = ev.lsn = start;
 			ereport(WARNING,
 					(errmsg("widetable: WAL from %X/%X to %X/%X is missing, and changes of wide "
 							"tables that are only there are lost",

@@ -25,10 +25,12 @@
 #include "replication/syncrep.h"
 
 #include "engine/wide.h"
+#include "fdw/store/anchor.h"
 #include "fdw/store/background_process.h"
 #include "fdw/store/clock.h"
 #include "fdw/store/error.h"
 #include "fdw/store/replication_slot.h"
+#include "fdw/store/rest.h"
 #include "fdw/store/row_lock.h"
 #include "fdw/store/settings.h"
 #include "fdw/store/stop_point.h"
@@ -80,6 +82,7 @@ prepare(void)
 		wt_snapshot_catch_up();
 		return;
 	}
+	wt_rest_begin_commit();
 	wt_background_process_ensure(&wt_background_process_worker);
 	wide_batch_log_files(batch, wt_settings_log_bulk);
 	wt_background_process_ensure(&wt_background_process_keeper);
@@ -168,6 +171,9 @@ finish(void)
 	/* for the time mark */
 	wt_background_process_ring();
 	wt_stop_point("commit-published");
+	/* it may have dropped the last table (rest.c) */
+	if (wt_batch_has_ddl())
+		wt_background_process_wake(&wt_anchor()->keeper);
 }
 
 static void
@@ -180,6 +186,7 @@ end_of_transaction(void)
 	wt_snapshot_end();
 	wt_batch_end();
 	prepared = false;
+	wt_rest_end_commit();
 	wt_row_lock_reset(0);
 	wt_row_lock_trim();
 }

@@ -1,0 +1,3 @@
+# uninstall_preloaded: as uninstall, with the library preloaded.  Takes about 60 seconds.
+WAY=preloaded
+. "${0%/*}/uninstall.t"
