@@ -273,6 +273,11 @@ INSERT INTO priv.matrix (object, statement) VALUES
     ('ddl_command_start()', $$SELECT widetable.ddl_command_start()$$),
     ('ddl_command_end()', $$SELECT widetable.ddl_command_end()$$),
     ('sql_drop()', $$SELECT widetable.sql_drop()$$),
+    ('library()', $$SELECT widetable.library()$$),
+    ('library_loads()', $$SELECT widetable.library_loads()$$),
+    ('ddl_command_start_now()', $$SELECT widetable.ddl_command_start_now()$$),
+    ('ddl_command_end_now()', $$SELECT widetable.ddl_command_end_now()$$),
+    ('sql_drop_now()', $$SELECT widetable.sql_drop_now()$$),
     ('begin_empty()', $$SELECT widetable.begin_empty()$$),
     ('uninstall()', $$SELECT widetable.uninstall()$$);
 

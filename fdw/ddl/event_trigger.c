@@ -3,7 +3,9 @@
  *		CREATE, ALTER and DROP FOREIGN TABLE.
  *
  * Event triggers of the extension's script call these functions at the end of a command
- * and for dropped objects.  They fire for every user, and roll back with the
+ * and for dropped objects: directly in version 1.0 of the script, through functions in
+ * PL/pgSQL since, which see whether the library is there.  They fire for every user, and
+ * roll back with the
  * transaction, because they only add operations to its batch.  They are not the only
  * way: a table that is missing in the engine (event triggers were off, the database was
  * copied from a template) is created at its first write (wt_engine_table), and what was
@@ -24,9 +26,11 @@
 #include "miscadmin.h"
 #include "nodes/parsenodes.h"
 #include "storage/lockdefs.h"
+#include "tcop/pquery.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/portal.h"
 
 #include "engine/wide.h"
 #include "fdw/ddl/binding.h"
@@ -63,15 +67,6 @@ query_oids(const char *sql)
 	return result;
 }
 
-static void
-check_trigger(FunctionCallInfo fcinfo, const char *name)
-{
-	if (!CALLED_AS_EVENT_TRIGGER(fcinfo))
-		ereport(ERROR,
-				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
-				 errmsg("%s must be called as an event trigger", name)));
-}
-
 /* Syncs the tables, and those that inherit from them: PostgreSQL does not list the children that a
  * command on a parent changes. */
 static void
@@ -97,14 +92,38 @@ sync_tables(List *relids)
 	}
 }
 
+/*
+ * Hides the PL/pgSQL function that has called this one, and its statement, from the context of
+ * errors: the user has called neither.
+ * Returns: the context to set at the end.  An error resets it.
+ */
+static ErrorContextCallback *
+hide_caller(FunctionCallInfo fcinfo)
+{
+	ErrorContextCallback *context = error_context_stack;
+
+	for (int i = 0; i < 2 && error_context_stack != NULL && !CALLED_AS_EVENT_TRIGGER(fcinfo); i++)
+		error_context_stack = error_context_stack->previous;
+	return context;
+}
+
+PG_FUNCTION_INFO_V1(wt_event_trigger_library);
+
+/* Loads the library. */
+Datum
+wt_event_trigger_library(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_VOID();
+}
+
 PG_FUNCTION_INFO_V1(wt_ddl_command_end);
 
 Datum
 wt_ddl_command_end(PG_FUNCTION_ARGS)
 {
+	ErrorContextCallback *context = hide_caller(fcinfo);
 	List *relids;
 
-	check_trigger(fcinfo, "widetable.ddl_command_end");
 	/* and the tables of a renamed schema: their stored tables' names have its name */
 	relids = query_oids(
 		"SELECT objid FROM pg_catalog.pg_event_trigger_ddl_commands()"
@@ -116,6 +135,7 @@ wt_ddl_command_end(PG_FUNCTION_ARGS)
 		" AND c.relnamespace OPERATOR(pg_catalog.=) e.objid"
 		" AND c.relkind OPERATOR(pg_catalog.=) 'f'");
 	sync_tables(relids);
+	error_context_stack = context;
 	PG_RETURN_NULL();
 }
 
@@ -158,17 +178,15 @@ open_for_drop(void)
 	return false;
 }
 
-PG_FUNCTION_INFO_V1(wt_sql_drop);
-
-Datum
-wt_sql_drop(PG_FUNCTION_ARGS)
+/* For the objects that the command has dropped. */
+static void
+drop_objects(void)
 {
 	List *relids;
 	ListCell *lc;
 
-	check_trigger(fcinfo, "widetable.sql_drop");
 	if (!wt_store_exists())
-		PG_RETURN_NULL();
+		return;
 	/* columns that were dropped with their type: PostgreSQL does not list their table as altered */
 	sync_tables(query_oids(
 		"SELECT objid FROM pg_catalog.pg_event_trigger_dropped_objects()"
@@ -180,9 +198,20 @@ wt_sql_drop(PG_FUNCTION_ARGS)
 		" AND objsubid OPERATOR(pg_catalog.=) 0"
 		" AND object_type OPERATOR(pg_catalog.=) 'foreign table'");
 	if (relids == NIL || !open_for_drop())
-		PG_RETURN_NULL();
+		return;
 	foreach(lc, relids)
 		drop_binding(lfirst_oid(lc));
+}
+
+PG_FUNCTION_INFO_V1(wt_sql_drop);
+
+Datum
+wt_sql_drop(PG_FUNCTION_ARGS)
+{
+	ErrorContextCallback *context = hide_caller(fcinfo);
+
+	drop_objects();
+	error_context_stack = context;
 	PG_RETURN_NULL();
 }
 
@@ -206,6 +235,17 @@ check_server_usage(const CreateForeignTableStmt *stmt)
 					 quote_identifier(GetUserNameFromId(GetUserId(), false)))));
 }
 
+/* Returns: the command for which the event trigger fires, if that is known; else NULL. */
+static Node *
+current_statement(FunctionCallInfo fcinfo)
+{
+	List *stmts = ActivePortal != NULL ? ActivePortal->stmts : NIL;
+
+	if (CALLED_AS_EVENT_TRIGGER(fcinfo))
+		return ((EventTriggerData *) fcinfo->context)->parsetree;
+	return list_length(stmts) == 1 ? linitial_node(PlannedStmt, stmts)->utilityStmt : NULL;
+}
+
 /*
  * The event trigger for drops does not fire in a command that drops the trigger itself, as
  * DROP EXTENSION does.  Then, and if event triggers are off, PostgreSQL's hook sees the
@@ -216,14 +256,14 @@ PG_FUNCTION_INFO_V1(wt_ddl_command_start);
 Datum
 wt_ddl_command_start(PG_FUNCTION_ARGS)
 {
-	Node *stmt;
+	ErrorContextCallback *context = hide_caller(fcinfo);
+	Node *stmt = current_statement(fcinfo);
 
-	check_trigger(fcinfo, "widetable.ddl_command_start");
-	stmt = ((EventTriggerData *) fcinfo->context)->parsetree;
 	/* with IF NOT EXISTS there may be nothing to create: PostgreSQL knows */
 	if (stmt != NULL && IsA(stmt, CreateForeignTableStmt) &&
 		!((CreateForeignTableStmt *) stmt)->base.if_not_exists)
 		check_server_usage((CreateForeignTableStmt *) stmt);
+	error_context_stack = context;
 	PG_RETURN_NULL();
 }
 
