@@ -7,6 +7,14 @@ SET timezone = 'America/New_York';
 SET datestyle = 'ISO, YMD';
 SET extra_float_digits = 1;
 
+-- another collation than "C"; a server without ICU has one that only its name tells apart
+SELECT EXISTS (SELECT FROM pg_collation WHERE collname = 'en-x-icu') AS icu \gset
+\if :icu
+CREATE COLLATION pred_local (provider = icu, locale = 'en');
+\else
+CREATE COLLATION pred_local (provider = libc, locale = 'C.UTF-8');
+\endif
+
 -- ------------------------------------- every type, encoding and operator
 
 -- vals: values in the rows; asked: values in the conditions, also ones that the column cannot hold
@@ -57,7 +65,7 @@ INSERT INTO pred_type VALUES
 
 CREATE TABLE pred_column AS
     SELECT row_number() OVER () AS no, 'c' || row_number() OVER () AS name, type, encoding, vals, asked,
-        CASE WHEN type IN ('text', 'varchar(5)') THEN CASE WHEN encoding IN ('bytes', 'ordered') THEN 'COLLATE "C"' ELSE 'COLLATE "en-x-icu"' END END AS coll
+        CASE WHEN type IN ('text', 'varchar(5)') THEN CASE WHEN encoding IN ('bytes', 'ordered') THEN 'COLLATE "C"' ELSE 'COLLATE pred_local' END END AS coll
     FROM pred_type, unnest(encodings) AS encoding;
 
 DO $$
@@ -172,18 +180,18 @@ RESET plan_cache_mode;
 
 -- ----------------------------------------------------------------- patterns
 
-CREATE FOREIGN TABLE pat_w (id int, a text, b bytea OPTIONS (column 'e:b'), c text OPTIONS (column 'd:c') COLLATE "C", l text OPTIONS (column 'd:l') COLLATE "en-x-icu")
+CREATE FOREIGN TABLE pat_w (id int, a text, b bytea OPTIONS (column 'e:b'), c text OPTIONS (column 'd:c') COLLATE "C", l text OPTIONS (column 'd:l') COLLATE pred_local)
     SERVER widetable OPTIONS (key 'id', families '{"d": {}, "e": {}}');
-CREATE TABLE pat_h (id int, a text, b bytea, c text COLLATE "C", l text COLLATE "en-x-icu");
+CREATE TABLE pat_h (id int, a text, b bytea, c text COLLATE "C", l text COLLATE pred_local);
 INSERT INTO pat_h SELECT row_number() OVER (), v, convert_to(v, 'UTF8'), v, v FROM unnest(ARRAY['', 'a', 'ab', 'abc', 'ab%', 'ab%c', 'ab_', 'ab\', 'ab\c', 'b', 'B', 'ä', 'äb', 'aä']) v;
 INSERT INTO pat_h VALUES (99, NULL, '', NULL, 'ab');
 INSERT INTO pat_w SELECT * FROM pat_h;
-SELECT c, pred_pushed(c, 'pat'), pred_wrong(c, 'pat') AS wrong, cardinality(pred_ids('pat_w', c)) AS rows FROM unnest(ARRAY[
+SELECT c, pred_pushed(c, 'pat'), pred_wrong(c, 'pat') AS wrong, CASE WHEN c !~ '< .b. COLLATE pred|^l > .a.$' THEN cardinality(pred_ids('pat_w', c)) END AS rows FROM unnest(ARRAY[
     $$a LIKE 'ab%'$$, $$a LIKE 'ab%%'$$, $$a LIKE 'ab'$$, $$a LIKE 'ab\%'$$, $$a LIKE 'ab\%%'$$, $$a LIKE 'ab\\%'$$, $$a LIKE 'ab\\\%'$$, $$a LIKE 'ab_'$$, $$a LIKE 'ab_%'$$, $$a LIKE '%b'$$,
     $$a LIKE ''$$, $$a LIKE '%'$$, $$a LIKE 'a%c'$$, $$a LIKE 'ä%'$$, $$a NOT LIKE 'ab%'$$, $$a ILIKE 'B%'$$, $$a LIKE NULL$$, $$a LIKE 'abX%' ESCAPE 'X'$$, $$a ~ '^ab'$$,
     $$a ^@ 'ab'$$, $$a ^@ ''$$, $$starts_with(a, 'ab%')$$, $$starts_with('abc', a)$$, $$a LIKE 'ab%' OR b = 'a'$$, $$a LIKE 'a%c' OR id = 1$$, $$a LIKE 'a%c' OR b IS NULL$$,
-    $$b LIKE 'ab%'$$, $$b LIKE 'ab\\%'$$, $$b LIKE '\xc325'::bytea$$, $$a ~>=~ 'ab'$$, $$a ~<~ 'b'$$, $$a < 'b' COLLATE "C"$$, $$a < 'b' COLLATE "en-x-icu"$$, $$a = 'b' COLLATE "en-x-icu"$$,
-    $$c >= 'B'$$, $$c < 'b' COLLATE "en-x-icu"$$, $$l > 'a'$$, $$l <> 'a'$$, $$l > 'a' COLLATE "C"$$, $$l LIKE 'ab%'$$, $$a = c$$, $$a || 'x' = 'ax'$$, $$a = 'ab'::varchar$$, $$a = 'ab'::char(4)$$, $$a::char(3) = 'ab'$$,
+    $$b LIKE 'ab%'$$, $$b LIKE 'ab\\%'$$, $$b LIKE '\xc325'::bytea$$, $$a ~>=~ 'ab'$$, $$a ~<~ 'b'$$, $$a < 'b' COLLATE "C"$$, $$a < 'b' COLLATE pred_local$$, $$a = 'b' COLLATE pred_local$$,
+    $$c >= 'B'$$, $$c < 'b' COLLATE pred_local$$, $$l > 'a'$$, $$l <> 'a'$$, $$l > 'a' COLLATE "C"$$, $$l LIKE 'ab%'$$, $$a = c$$, $$a || 'x' = 'ax'$$, $$a = 'ab'::varchar$$, $$a = 'ab'::char(4)$$, $$a::char(3) = 'ab'$$,
     $$a IN ('a', 'b') IS TRUE$$, $$coalesce(a, 'a') = 'a'$$]) c;
 SET plan_cache_mode = force_generic_plan;
 PREPARE pat_like(text) AS SELECT a FROM pat_w WHERE a LIKE $1;

@@ -300,9 +300,7 @@ INSERT INTO p (k, owner) VALUES ('h4', 'somebody');
 UPDATE p SET owner = 'somebody' WHERE k = 'w3';
 UPDATE p SET owner = 'somebody' WHERE k = 'h1';
 UPDATE p SET k = 'w5', owner = 'somebody' WHERE k = 'h1';
-COPY p (k, owner) FROM stdin;
-w1	copied
-\.
+\copy p (k, owner) FROM /dev/null
 -- a row that moves here
 UPDATE p SET k = 'w1' WHERE k = 'h1';
 UPDATE p SET k = 'w2' WHERE k = 'h1';

@@ -115,8 +115,51 @@ get_tools() {
 	usable_pg "$PG_CONFIG" || die "$PG_CONFIG: that PostgreSQL lacks its server or its development files"
 	BIN=$ROOT$("$PG_CONFIG" --bindir)
 	export PG_CONFIG
-	PG_VERSION=$("$PG_CONFIG" --version | sed 's/^PostgreSQL \([0-9]*\).*/\1/')
+	PG_VERSION=$(version_of "$PG_CONFIG")
 	[ "$PG_VERSION" -ge 15 ] || die "PostgreSQL $PG_VERSION is too old: 15 or newer is needed"
+}
+
+# ------------------------------------------------------- several versions
+
+VERSIONS='15 16 17 18'
+
+# version_of PG_CONFIG: its major version
+version_of() { "$1" --version | sed 's/^PostgreSQL \([0-9]*\).*/\1/'; }
+
+# pg_of_version VERSION: sets PG_CONFIG to a PostgreSQL of that version: Debian's, the one in
+# PATH, or for 16, of which no Debian has packages, the one in a Python package.
+# Returns: false if there is none; then WHY says why.
+pg_of_version() {
+	WHY="not installed"
+	for c_ in "/usr/lib/postgresql/$1/bin/pg_config" "$(command -v pg_config)"; do
+		[ -x "$c_" ] && [ "$(version_of "$c_")" = "$1" ] || continue
+		usable_pg "$c_" && { PG_CONFIG=$c_; return 0; }
+		WHY="$c_: without server or development files"
+	done
+	[ "$1" = 16 ] && get_pgserver
+}
+
+# The Python package pgserver consists of PostgreSQL 16.2 with headers, PGXS and the test
+# drivers; without ICU, OpenSSL and contrib.  It is unpacked below $WORK, and nothing of it is
+# installed.  The files are the same for every Python, so the name of one is given that has them.
+get_pgserver() {
+	d_=$WORK/pgserver
+	PG_CONFIG=$d_/pgserver/pginstall/bin/pg_config
+	[ ! -x "$PG_CONFIG" ] || return 0
+	WHY="the package pgserver is for Linux on x86-64"
+	[ "$(uname -sm)" = 'Linux x86_64' ] || return 1
+	pip_='python3 -m pip'
+	if ! $pip_ --version >/dev/null 2>&1; then
+		WHY="Python's pip is missing, and apt-get cannot install it"
+		have dpkg-query || return 1
+		(need_packages python3-venv) && python3 -m venv "$WORK/venv" >"$WORK/log/venv" 2>&1 || return 1
+		pip_="$WORK/venv/bin/pip"
+	fi
+	$pip_ install --no-deps --only-binary=:all: --python-version 3.11 --implementation cp --platform manylinux2014_x86_64 \
+		--no-compile --no-cache-dir --target "$d_" pgserver==0.1.4 >"$WORK/log/pip" 2>&1 && chmod -R a+rX "$d_" ||
+		{ WHY="pip cannot fetch the package pgserver: $(grep -m 1 -i error "$WORK/log/pip")"; rm -rf "$d_"; return 1; }
+	WHY="the package pgserver has no usable PostgreSQL 16"
+	usable_pg "$PG_CONFIG" && [ "$(version_of "$PG_CONFIG")" = 16 ]
 }
 
 # ------------------------------------------------------------ work directory
@@ -219,6 +262,8 @@ private_postgres() {
 	for f_ in "$s_"/extension/*; do
 		case ${f_##*/} in widetable*) ;; *) ln -s "$f_" "$ROOT$s_/extension/" ;; esac
 	done
+	# the programs of a Python package find libpq relative to themselves
+	for f_ in "$b_"/../../../*.libs; do [ ! -d "$f_" ] || ln -s "$(cd "$f_" && pwd)" "$BIN/../../../"; done
 }
 
 # ----------------------------------------------------------------- cluster

@@ -647,6 +647,15 @@ sub answer
 	return join "--\n", map { chomp; my @l = split /\n/, $_, -1; $ordered ? join("\n", @l) . "\n" : join("\n", sort @l) . "\n" } @parts;
 }
 
+# returns true if the statements end with an error of older minor releases: UPDATE and DELETE on a
+# partitioned table with no partition left by the conditions ask for a column that only ordinary
+# partitions have
+sub junk_ctid
+{
+	my (undef, $out) = psql('oracle', $_[0]);
+	return $out =~ /ERROR:  could not find junk ctid column/;
+}
+
 # the lines that only one of the two results has
 sub difference
 {
@@ -666,6 +675,14 @@ psql('postgres', "DROP DATABASE IF EXISTS oracle;\n");
 my ($rc, $out) = psql('postgres', "CREATE DATABASE oracle TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C.UTF-8';\n", '-v ON_ERROR_STOP=1');
 die $out if $rc;
 psql('oracle', "CREATE EXTENSION widetable;\nCREATE TYPE public.mood AS ENUM ('sad', 'ok', 'happy');\n");
+my $junk = junk_ctid(<<'END');
+BEGIN;
+CREATE TABLE parted (k int) PARTITION BY RANGE (k);
+CREATE FOREIGN TABLE part PARTITION OF parted FOR VALUES FROM (0) TO (9) SERVER widetable OPTIONS (key 'k', families '{"d": {}}');
+DELETE FROM parted WHERE k < 1 AND k > 8 RETURNING k;
+ROLLBACK;
+END
+print "# this server fails UPDATE and DELETE without a partition: such statements are left out\n" if $junk;
 
 while ($done < $total && $bad < 5)
 {
@@ -702,6 +719,7 @@ while ($done < $total && $bad < 5)
 		next if "$w$h" =~ $excused;
 		my ($aw, $ah) = (answer($w, $ordered), answer($h, $ordered));
 		next if $aw eq $ah && $w !~ /ERROR:  XX/ && $w !~ /no answer/;
+		next if $junk && $w =~ /ERROR:  XX000/ && junk_ctid("$set\nSET search_path = w;\n" . with_parts($q) . "ROLLBACK;\n");
 		$wrong++;
 		next if $wrong > 2;
 		print "not ok - seed $seed, round $round, statement $i\n";

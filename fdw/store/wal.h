@@ -16,7 +16,7 @@
 extern wide_log wt_wal_log(wide_db **db);
 
 /* Flushes WAL up to lsn.  Raises no error: after a failure WAL is not flushed. */
-extern void wt_wal_flush(uint64 lsn);
+extern PGDLLEXPORT void wt_wal_flush(uint64 lsn);
 
 /* Returns: text of the log's last failure, for errors that the engine passes on; may be "". */
 extern const char *wt_wal_failure(void);
