@@ -10,6 +10,7 @@
 #include "access/transam.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
+#include "funcapi.h"
 #include "lib/ilist.h"
 #include "miscadmin.h"
 #include "nodes/execnodes.h"
@@ -257,8 +258,14 @@ wt_result_add_text(WtResultRow *row, const char *s)
 	wt_result_add_unless(row, s == NULL, s == NULL ? (Datum) 0 : CStringGetTextDatum(s));
 }
 
-void
-wt_result_check(const WtResultRow *row, TupleDesc desc)
+/*
+ * The definition of a function is as old as the extension in its database: older than the library
+ * until ALTER EXTENSION UPDATE, or newer than an older library that was put back.  Columns are
+ * added at the end, so a definition may have fewer.  Without this check a tuple would be formed of
+ * values behind the end of the row.
+ */
+static void
+check_definition(const WtResultRow *row, TupleDesc desc)
 {
 	if (desc->natts > row->n)
 		ereport(ERROR,
@@ -268,10 +275,23 @@ wt_result_check(const WtResultRow *row, TupleDesc desc)
 				 errhint("Restart the server with the library of the extension's version.")));
 }
 
+Datum
+wt_result_one(const WtResultRow *row, FunctionCallInfo fcinfo)
+{
+	TupleDesc desc;
+
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	check_definition(row, desc);
+	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc),
+											 unconstify(Datum *, &row->values[0]),
+											 unconstify(bool *, &row->nulls[0])));
+}
+
 void
 wt_result_put(const WtResultRow *row, ReturnSetInfo *rsinfo)
 {
-	wt_result_check(row, rsinfo->setDesc);
+	check_definition(row, rsinfo->setDesc);
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, unconstify(Datum *, &row->values[0]),
 						 unconstify(bool *, &row->nulls[0]));
 }

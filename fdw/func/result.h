@@ -40,12 +40,14 @@ extern void wt_result_add_unless(WtResultRow *row, bool is_null, Datum value);
 /* Appends a text; s NULL: a null. */
 extern void wt_result_add_text(WtResultRow *row, const char *s);
 /*
- * Adds the row to a materialized result.  Requires: all columns have been appended.  The result may
- * have fewer: an older version of the extension lacks the last columns of this library.
+ * Adds the row to a materialized result.  Requires: all columns have been appended.  The
+ * definition may have fewer: an older version of the extension lacks the last columns of this
+ * library.
  * Errors: 55000 if it has more.
  */
-extern void wt_result_check(const WtResultRow *row, TupleDesc desc);
 extern void wt_result_put(const WtResultRow *row, ReturnSetInfo *rsinfo);
+/* Returns the row as the function's only result.  Requires and raises the same. */
+extern Datum wt_result_one(const WtResultRow *row, FunctionCallInfo fcinfo);
 
 /* What a callback of the engine got; one palloc'd piece. */
 typedef struct WtResultItem

@@ -129,14 +129,11 @@ PG_FUNCTION_INFO_V1(wt_sql_stat_store);
 Datum
 wt_sql_stat_store(PG_FUNCTION_ARGS)
 {
-	TupleDesc desc;
 	WtResultRow row = {0};
 	wide_stats s = {0};
 	wide_db *db = wt_store_exists() ? wt_store_db() : NULL;
 	int worker = 0;
 
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
 	if (db != NULL)
 	{
 		wide_statistics(db, &s);
@@ -163,9 +160,7 @@ wt_sql_stat_store(PG_FUNCTION_ARGS)
 	add_pid(&row, db ? wt_anchor()->keeper.pid : 0);
 	wt_result_add_unless(&row, s.counters_reset == 0,
 						 TimestampTzGetDatum(s.counters_reset - WT_EPOCH_DIFF));
-	wt_result_check(&row, desc);
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), row.values,
-													  row.nulls)));
+	return wt_result_one(&row, fcinfo);
 }
 
 /* ------------------------------------------------- tables of this database */

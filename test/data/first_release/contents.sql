@@ -1,0 +1,31 @@
+-- Everything that the store of the first release shows.
+SET client_min_messages = warning;
+SET timezone = 'UTC';
+SET datestyle = 'ISO, YMD';
+SET intervalstyle = 'postgres';
+SET bytea_output = 'hex';
+SET extra_float_digits = 1;
+\pset null NULL
+SELECT * FROM old.visits ORDER BY site, day DESC, page;
+SELECT * FROM old.visit_cells ORDER BY site, day DESC, page, family, qualifier, ts DESC;
+SELECT k, v FROM old.salted ORDER BY k;
+SELECT k, widetable.get('old.salted', k) FROM old.salted WHERE k IN ('k1', 'k7');
+SELECT url, v FROM old.digest ORDER BY url;
+SELECT v FROM old.digest WHERE url = 'http://a.example/7';
+SELECT * FROM old.joined;
+SELECT * FROM old.types ORDER BY k;
+SELECT o.*, p.v FROM old."Odd.name" o JOIN old.odd2 p USING (k) ORDER BY k;
+SELECT tableoid::regclass, * FROM old.parted ORDER BY k;
+SELECT * FROM old.ordinary ORDER BY k;
+SELECT * FROM old.emptied;
+SELECT * FROM old.later;
+SELECT sensor, count(*), min(at), max(at), sum(v) FROM old.series GROUP BY sensor ORDER BY sensor;
+SELECT * FROM old.series WHERE sensor = 1 AND at BETWEEN '2024-01-03' AND '2024-01-03 12:00' ORDER BY at;
+SELECT count(*), min(k), max(k), md5(string_agg(k || v, ',' ORDER BY k)) FROM old.large;
+SELECT widetable.cells('old.visits', ROW('s2'::text, date '2024-01-01', 8::bigint), 9);
+SET widetable.as_of = '2024-01-02 12:00:00+00';
+SELECT site, page, title, hits, tags FROM old.visits WHERE page IN (1, 8, 10, 16, 100) ORDER BY page;
+RESET widetable.as_of;
+SELECT relation, table_name FROM widetable.pg_stat_widetable_tables ORDER BY relation::text;
+SELECT relation, family, options FROM widetable.pg_stat_widetable_families ORDER BY relation::text, family;
+SELECT * FROM widetable.verify();
