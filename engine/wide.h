@@ -285,6 +285,12 @@ typedef struct wide_log
 	/* Returns true if position lsn on that branch (0: any) is in the past of this log; if not, the
 	 * store is not opened.  May be NULL: true. */
 	bool (*contains)(void *ctx, uint32_t branch, uint64_t lsn);
+	/*
+	 * Returns the id of a log that has ended, and after which this one begins, with larger LSNs: a
+	 * store of that log whose files have everything becomes one of this log when it is opened.
+	 * Called only for a store of another log.  May be NULL; 0: there is none.
+	 */
+	uint64_t (*predecessor)(void *ctx);
 } wide_log;
 
 #define WIDE_LOG_RECORD_MAX (1024 * 1024)

@@ -263,6 +263,7 @@ INSERT INTO priv.matrix (object, statement) VALUES
     ('verify(regclass)', $$SELECT widetable.verify('priv.t')$$),
     ('verify(regclass)', $$SELECT widetable.verify()$$),
     ('copy_tables(name)', $$SELECT widetable.copy_tables('template1')$$),
+    ('prepare_upgrade(boolean)', $$SELECT widetable.prepare_upgrade(false)$$),
     ('split_keys(regclass,integer)', $$SELECT widetable.split_keys('priv.t', 2)$$),
     ('export_cells(regclass,bytea,bytea)', $$SELECT widetable.export_cells('priv.t')$$),
     ('import_cells(regclass,bytea)', $$SELECT widetable.import_cells('priv.t', c) FROM priv.chunk$$),

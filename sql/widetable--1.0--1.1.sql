@@ -166,3 +166,11 @@ CREATE VIEW @extschema@.pg_stat_widetable_health AS SELECT * FROM @extschema@.st
 REVOKE ALL ON FUNCTION @extschema@.stat_health() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.stat_health() TO pg_monitor;
 GRANT SELECT ON @extschema@.pg_stat_widetable_health TO pg_monitor;
+
+-- ------------------------------------------------------------ administration
+
+CREATE FUNCTION @extschema@.prepare_upgrade(prepare boolean DEFAULT true)
+    RETURNS void LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wt_sql_prepare_upgrade';
+COMMENT ON FUNCTION @extschema@.prepare_upgrade(boolean) IS
+    'before pg_upgrade: everything goes to files, and wide tables cannot be changed until the server is restarted';
+REVOKE ALL ON FUNCTION @extschema@.prepare_upgrade(boolean) FROM PUBLIC;

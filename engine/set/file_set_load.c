@@ -211,9 +211,12 @@ done:
 
 /* ------------------------------------------------------------------- log */
 
-/* Fails if the state does not belong to this log. */
+/*
+ * Fails if the state does not belong to this log.  A state of the log before this one is made to
+ * begin here, at the present end of the log; *taken_over is true then.
+ */
 static wide_status
-load_check(wide_db *db, const loaded *l)
+load_check(wide_db *db, loaded *l, bool *taken_over)
 {
 	const file_meta *f = (const file_meta *) l->files.data;
 	uint64_t id = 0, newest = l->flushed_seq > l->restart_lsn ? l->flushed_seq : l->restart_lsn;
@@ -221,17 +224,27 @@ load_check(wide_db *db, const loaded *l)
 
 	if (db->log.identity != NULL)
 		db->log.identity(db->log.ctx, &id, &branch);
-	if (id != 0 && l->log_id != 0 && id != l->log_id)
+	*taken_over = id != 0 && l->log_id != 0 && id != l->log_id && !l->older &&
+				  db->log.predecessor != NULL && db->log.predecessor(db->log.ctx) == l->log_id;
+	if (id != 0 && l->log_id != 0 && id != l->log_id && !*taken_over)
 		return status_fail(WIDE_CONFLICT,
 						   "the store belongs to another log: its log is %llu, this one is %llu",
 						   (unsigned long long) l->log_id, (unsigned long long) id);
 	for (size_t i = 0; i < l->files.len / sizeof *f; i++)
 		newest = f[i].seq_max > newest ? f[i].seq_max : newest;
-	if (db->log.contains != NULL && !db->log.contains(db->log.ctx, l->log_branch, newest))
+	/* the branches of the other log are not this one's */
+	if (db->log.contains != NULL &&
+		!db->log.contains(db->log.ctx, *taken_over ? 0 : l->log_branch, newest))
 		return status_fail(
 			WIDE_CONFLICT,
 			"the store has changes up to %X/%X on branch %u, which are not in this log",
 			(unsigned) (newest >> 32), (unsigned) newest, l->log_branch);
+	if (*taken_over)
+	{
+		uint64_t end = db->log.end(db->log.ctx);
+
+		l->flushed_seq = l->restart_lsn = end > newest ? end : newest;
+	}
 	return WIDE_OK;
 }
 
@@ -285,7 +298,7 @@ file_set_load(wide_db *db)
 	set_state *set = &db->seg->set;
 	commit_state *commit = &db->seg->commit;
 	loaded l = {.last_ts = INT64_MIN};
-	bool new;
+	bool new, taken_over = false;
 	wide_status st;
 
 	load_format(db);
@@ -297,7 +310,7 @@ file_set_load(wide_db *db)
 		l.flushed_seq = l.restart_lsn = l.sealed_lsn = db->log.end(db->log.ctx);
 		st = catalog_restore(db, (wide_bytes) {NULL, 0});
 	}
-	else if (st == WIDE_OK && (st = load_check(db, &l)) == WIDE_OK)
+	else if (st == WIDE_OK && (st = load_check(db, &l, &taken_over)) == WIDE_OK)
 		st = catalog_restore(db, (wide_bytes) {l.catalog.data, l.catalog.len});
 	if (st != WIDE_OK)
 		goto done;
@@ -319,8 +332,9 @@ file_set_load(wide_db *db)
 	atomic_store(&commit->applied_seq, l.flushed_seq);
 	atomic_store(&commit->visible_seq, l.flushed_seq);
 	db->seg->memtables[commit->active].start_lsn = l.restart_lsn;
-	/* the first edit of a store writes its first manifest */
-	if (new)
+	/* the first edit of a store writes its first manifest, with the log's id; that of one that is
+	 * taken over is the step by which it becomes one of this log */
+	if (new || taken_over)
 		st = edit_apply(db, &(version_edit) {.flushed_seq = l.flushed_seq,
 											 .restart_lsn = l.restart_lsn,
 											 .memtable = -1});

@@ -234,9 +234,10 @@ wt_database_check_copied(Oid relid)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("the rows of foreign table \"%s\" are not in this cluster", rel),
-				 errdetail("The database was made in another cluster, by pg_upgrade perhaps, which "
-						   "leaves wide tables behind."),
-				 errhint("Restore them from a dump that was made with --include-foreign-data. "
+				 errdetail("The database was made in another cluster. pg_upgrade leaves the rows "
+						   "of wide tables behind."),
+				 errhint("Bring the directory of the store along, as doc/upgrade.md says, or "
+						 "restore them from a dump that was made with --include-foreign-data. "
 						 "TRUNCATE lets the table begin empty.")));
 	source = get_database_name(origin_database(origin));
 	ereport(ERROR,

@@ -64,6 +64,7 @@ typedef struct WtAnchor
 	WtBackgroundProcess keeper;		/* checkpoint_keeper.c */
 
 	WtHealth health;
+	bool upgrade_prepared; /* upgrade.c: transactions must not commit changes of wide tables */
 
 	/* base backups */
 	int backups; /* sessions between pg_backup_start() and pg_backup_stop() */

@@ -79,7 +79,7 @@ wt_background_process_register(const WtBackgroundProcessKind *kind)
 {
 	BackgroundWorker w;
 
-	if (wt_settings_workers == 0)
+	if (wt_settings_workers == 0 || IsBinaryUpgrade)
 		return;
 	fill_worker(kind, &w);
 	RegisterBackgroundWorker(&w);

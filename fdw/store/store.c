@@ -47,6 +47,7 @@
 #include "fdw/store/replication_slot.h"
 #include "fdw/store/settings.h"
 #include "fdw/store/state_file.h"
+#include "fdw/store/upgrade.h"
 #include "fdw/store/wait_event.h"
 #include "fdw/store/wal.h"
 
@@ -328,6 +329,11 @@ attach(void)
 static void
 check_requirements(void)
 {
+	/* what pg_upgrade makes is not complete yet, and what it reads must stay as it is */
+	if (IsBinaryUpgrade)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("wide tables cannot be used during pg_upgrade")));
 	if (RecoveryInProgress() && !follower)
 	{
 		/* the worker replays WAL here, so that WAL need not be kept until the promotion */
@@ -398,7 +404,7 @@ report_open_failure(wide_status st, const char *text)
 				 errhint("Directory \"%s\" in the data directory is of another server or of "
 						 "another time. Put the right one in its place; or move it away and SELECT "
 						 "widetable.begin_empty(), to begin with empty tables. Nothing in it has "
-						 "been changed.",
+						 "been changed. For pg_upgrade it has to be prepared, see doc/upgrade.md.",
 						 WT_DIRECTORY)));
 	if (st == WIDE_IO && wt_wal_failure()[0] != '\0')
 		ereport(ERROR,
@@ -441,6 +447,7 @@ recover(WtAnchor *a)
 		wt_beginning_done();
 		pg_atomic_write_u32(&a->resting, 0);
 		wt_health_recovered();
+		wt_upgrade_forget();
 		return true;
 	}
 	text = pstrdup((st == WIDE_IO || st == WIDE_CONFLICT) && wt_wal_failure()[0] != '\0'

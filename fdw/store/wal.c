@@ -56,6 +56,7 @@
 #include "fdw/store/replication_slot.h"
 #include "fdw/store/settings.h"
 #include "fdw/store/state_file.h"
+#include "fdw/store/upgrade.h"
 #include "fdw/store/wait_event.h"
 
 #define SLOT_MS			 1000 /* on a standby: between looks at the replication slot */
@@ -766,6 +767,26 @@ wal_contains(void *ctx, uint32_t branch, uint64_t lsn)
 	return yes;
 }
 
+/* The callback for a store that pg_upgrade left behind; failure says why it is none. */
+static uint64_t
+wal_predecessor(void *ctx)
+{
+	WtErrorPoint before = wt_error_point();
+	volatile uint64_t id = 0;
+
+	failure[0] = '\0';
+	PG_TRY();
+	{
+		id = wt_upgrade_predecessor();
+	}
+	PG_CATCH();
+	{
+		(void) swallow_error(&before);
+	}
+	PG_END_TRY();
+	return id;
+}
+
 const char *
 wt_wal_failure(void)
 {
@@ -797,5 +818,6 @@ wt_wal_log(wide_db **db)
 					   .replay = wal_replay,
 					   .release = wal_release,
 					   .identity = wal_identity,
-					   .contains = wal_contains};
+					   .contains = wal_contains,
+					   .predecessor = wal_predecessor};
 }

@@ -36,6 +36,7 @@
 #include "fdw/store/stop_point.h"
 #include "fdw/store/store.h"
 #include "fdw/store/time_mark.h"
+#include "fdw/store/upgrade.h"
 #include "fdw/xact/batch.h"
 #include "fdw/xact/engine_scan.h"
 #include "fdw/xact/snapshot.h"
@@ -82,6 +83,7 @@ prepare(void)
 		wt_snapshot_catch_up();
 		return;
 	}
+	wt_upgrade_check_commit();
 	wt_rest_begin_commit();
 	wt_background_process_ensure(&wt_background_process_worker);
 	wide_batch_log_files(batch, wt_settings_log_bulk);

@@ -21,7 +21,8 @@ static bool gap; /* the host reports that the start of the log is lost */
 static wide_status (*real_replay)(void *ctx, uint64_t from, wide_replay_fn fn, void *arg);
 static uint64_t log_id;
 static uint32_t log_branch;
-static uint64_t log_past; /* other branches belong to this log up to here */
+static uint64_t log_past;		 /* other branches belong to this log up to here */
+static uint64_t log_predecessor; /* id of the log before this one */
 
 static uint64_t
 pick(uint64_t *seed)
@@ -49,6 +50,12 @@ static bool
 contains(void *ctx, uint32_t branch, uint64_t lsn)
 {
 	return branch == 0 || branch == log_branch || (branch < log_branch && lsn <= log_past);
+}
+
+static uint64_t
+log_before(void *ctx)
+{
+	return log_predecessor;
 }
 
 static wide_status
@@ -79,6 +86,7 @@ open_store(store *s)
 	assert_ok(file_log_open(s->dir, s->log_shared, s->base, NULL, &s->log));
 	s->log.identity = identify;
 	s->log.contains = contains;
+	s->log.predecessor = log_before;
 	real_replay = s->log.replay;
 	s->log.replay = replay_with_gap;
 	assert_ok(wide_attach(s->base, s->dir, &host, &s->log, NULL, &s->db));
@@ -361,6 +369,49 @@ test_other_log(void **state)
 	test_dir_drop(s.dir);
 }
 
+/* A store whose log has ended becomes one of the log that begins after it, and of no other. */
+static void
+test_taken_over(void **state)
+{
+	store s;
+	wide_family_options opt;
+	wide_table_id t;
+	wide_family_id f;
+	uint64_t position;
+
+	log_id = 1;
+	log_branch = 5;
+	store_init(&s);
+	assert_ok(open_store(&s));
+	wide_family_defaults(&opt);
+	store_table(&s, &opt, 1, &t, &f);
+	store_put(&s, f, "r", "q", 1, "v");
+	assert_ok(wide_flush(s.db));
+	position = s.db->seg->set.flushed_seq;
+	store_close(&s);
+	log_id = 2;
+	log_branch = 1;
+	log_predecessor = 3;
+	assert_int_equal(open_store(&s), WIDE_CONFLICT);
+	log_predecessor = 1;
+	assert_ok(open_store(&s));
+	/* nothing of the other log is needed */
+	assert_true(s.db->seg->set.restart_lsn >= position);
+	assert_true(s.db->seg->set.flushed_seq >= position);
+	store_put(&s, f, "r", "q", 2, "w");
+	store_close(&s);
+	/* the manifest says so already: the log before it does not count any more */
+	log_predecessor = 0;
+	assert_ok(open_store(&s));
+	assert_true(s.db->seg->memtables[s.db->seg->commit.active].cells > 0);
+	store_close(&s);
+	log_id = 1;
+	log_branch = 5;
+	assert_int_equal(open_store(&s), WIDE_CONFLICT);
+	log_predecessor = 0;
+	test_dir_drop(s.dir);
+}
+
 int
 main(void)
 {
@@ -368,6 +419,7 @@ main(void)
 		cmocka_unit_test(test_copies),
 		cmocka_unit_test(test_missing),
 		cmocka_unit_test(test_other_log),
+		cmocka_unit_test(test_taken_over),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,103 @@
+/*
+ * upgrade_function.c
+ *		prepare_upgrade(): before pg_upgrade (doc/upgrade.md).
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "storage/ipc.h"
+#include "storage/lmgr.h"
+#include "storage/lock.h"
+#include "storage/procarray.h"
+
+#include "engine/wide.h"
+#include "fdw/store/error.h"
+#include "fdw/store/store.h"
+#include "fdw/store/upgrade.h"
+#include "fdw/xact/batch.h"
+
+/* Waits until all transactions have ended that run now, in all databases. */
+static void
+wait_for_transactions(void)
+{
+	int n;
+	VirtualTransactionId *running = GetCurrentVirtualXIDs(InvalidTransactionId, false, true, 0, &n);
+
+	for (int i = 0; i < n; i++)
+		(void) VirtualXactLock(running[i], true);
+}
+
+/* Returns: oids of the databases that have stored tables. */
+static List *
+databases_of_tables(wide_db *db)
+{
+	uint32 cursor = 0;
+	wide_table wt;
+	List *result = NIL;
+
+	while (wide_table_next(db, NULL, &cursor, &wt) == WIDE_OK)
+		result = list_append_unique_oid(result, wt.space);
+	return result;
+}
+
+/* The files get everything, and say so. */
+static void
+complete(wide_db *db)
+{
+	wide_status st;
+	wide_stats s;
+
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		st = wide_flush(db);
+	} while (st == WIDE_INTERRUPTED || st == WIDE_BUSY);
+	wt_error_check(st, "could not flush");
+	wide_statistics(db, &s);
+	if (s.flushed_lsn < s.visible_lsn)
+		elog(ERROR, "the store was changed after it was prepared");
+	wt_upgrade_write(s.flushed_lsn, databases_of_tables(db));
+}
+
+static void
+stop_preparing(int code, Datum arg)
+{
+	wt_upgrade_cancel(LOG);
+}
+
+PG_FUNCTION_INFO_V1(wt_sql_prepare_upgrade);
+
+Datum
+wt_sql_prepare_upgrade(PG_FUNCTION_ARGS)
+{
+	PreventCommandDuringRecovery("prepare_upgrade()");
+	/* it stops the writes of all roles in all databases */
+	if (!superuser())
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("must be superuser for prepare_upgrade()")));
+	if (!wt_store_exists())
+		return (Datum) 0;
+	if (!PG_GETARG_BOOL(0))
+	{
+		wt_upgrade_cancel(ERROR);
+		return (Datum) 0;
+	}
+	if (wt_batch(false) != NULL && !wide_batch_empty(wt_batch(false)))
+		ereport(ERROR,
+				(errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
+				 errmsg("prepare_upgrade() cannot run in a transaction that has changed wide "
+						"tables")));
+	(void) wt_store_db();
+	PG_ENSURE_ERROR_CLEANUP(stop_preparing, (Datum) 0);
+	{
+		/* a transaction that has looked before has ended when the wait is over */
+		wt_upgrade_prepare();
+		wait_for_transactions();
+		complete(wt_store_db());
+	}
+	PG_END_ENSURE_ERROR_CLEANUP(stop_preparing, (Datum) 0);
+	return (Datum) 0;
+}

@@ -1,0 +1,39 @@
+/*
+ * upgrade.h
+ *		A store that pg_upgrade leaves behind, and that the new cluster takes over.
+ */
+#ifndef WT_UPGRADE_H
+#define WT_UPGRADE_H
+
+#include "access/xlogdefs.h"
+#include "nodes/pg_list.h"
+
+/* From now on no transaction commits changes of wide tables. */
+extern void wt_upgrade_prepare(void);
+
+/* Removes the file, and lets transactions commit again.  elevel: of a failure, which leaves all as
+ * it is. */
+extern void wt_upgrade_cancel(int elevel);
+
+/* Errors: 55000 if the store is prepared. */
+extern void wt_upgrade_check_commit(void);
+
+/*
+ * Writes the file that lets another cluster take the store over.
+ * Requires: the store is prepared, its files have everything up to lsn, and nothing can be added;
+ * databases: a List of the oids of those that have stored tables.
+ * Errors: those of the file system.
+ */
+extern void wt_upgrade_write(XLogRecPtr lsn, List *databases);
+
+/*
+ * Returns: the system identifier of the cluster from which pg_upgrade has made this one, if the
+ * store was prepared there; 0 if there is no file, or it is this cluster's.
+ * Errors: the file is damaged, or of a cluster from which this one was not made.
+ */
+extern uint64 wt_upgrade_predecessor(void);
+
+/* The store is open in this cluster: it is not prepared any more.  Raises no error. */
+extern void wt_upgrade_forget(void);
+
+#endif /* WT_UPGRADE_H */

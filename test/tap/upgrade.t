@@ -1,0 +1,148 @@
+# upgrade: pg_upgrade, to the same version and to each newer one that ./test/check has found
+# ($NEWER), in copy mode and in link mode.  Takes 15 seconds for each.
+. "${0%/*}/common.sh"
+OLD=$T/data
+SUMS="SELECT count(*), md5(string_agg(t::text, ',' ORDER BY k, n)) FROM t"
+CELLS="SELECT count(*), md5(string_agg(c::text, ',' ORDER BY k, n, family, qualifier, ts)) FROM c"
+
+# cluster DIR BIN: an empty cluster for pg_upgrade
+cluster() {
+	options=
+	"$2/initdb" --help | grep -q no-data-checksums && options=--no-data-checksums
+	"$2/initdb" -D "$1" -U postgres -A trust --encoding=UTF8 --locale=C.UTF-8 --no-sync $options >"$T/initdb.log" 2>&1 || { cat "$T/initdb.log"; exit 1; }
+	grep -vE '^(unix_socket_directories|port)' "$OLD/postgresql.conf" | sed -n '/^listen_addresses/,$p' >>"$1/postgresql.conf"
+	echo "unix_socket_directories = '$T/s'" >>"$1/postgresql.conf"
+}
+# upgrade NEWDIR NEWBIN OPTION...: pg_upgrade from $OLD, or a copy of it
+upgrade() {
+	from=$1 to=$2 newbin=$3; shift 3
+	(cd "$T" && "$newbin/pg_upgrade" -b "$BIN" -B "$newbin" -d "$from" -D "$to" -U postgres -s "$T" -N "$@") >"$T/upgrade.log" 2>&1 || {
+		tail -n 30 "$T/upgrade.log" | sed "s,^,# ,"; find "$to/pg_upgrade_output.d" -name '*.log' -exec tail -n 5 {} + 2>/dev/null | sed "s,^,# ,"; return 1; }
+}
+# Late minor releases keep versions of attributes, which pg_dump of an earlier release takes for
+# options: strip_versions DIR BIN removes them from what pg_upgrade is to bring to such a release.
+strip_versions() {
+	grep -q pg_attver "$2/pg_dump" && return
+	for d in postgres template1 second; do
+		echo "UPDATE pg_attribute SET attoptions = NULL WHERE attoptions::text LIKE '%pg_attver%'" | "$BIN/postgres" --single -D "$1" "$d" >/dev/null 2>&1
+	done
+}
+run() { "$2/pg_ctl" -D "$1" -l "$1.log" -w -t 60 start >"$T/ctl.log" 2>&1 </dev/null || { tail -n 20 "$1.log"; return 1; }; }
+halt() { "$2/pg_ctl" -D "$1" -m "${3:-fast}" -w -t 60 stop >/dev/null 2>&1; }
+answers() { q "$SUMS" "$CELLS" 'SELECT * FROM other ORDER BY k' 'SELECT * FROM ordinary' 'SELECT tableoid::regclass, * FROM parted ORDER BY k' "SELECT widetable.get('t', ROW('k1'::text, 1))"; in_db second "$SUMS" "SELECT * FROM enums ORDER BY k"; }
+
+new_cluster "shared_preload_libraries = 'widetable'"
+q 'CREATE EXTENSION widetable' 'CREATE DATABASE second' "$TABLE" "$FILL" 'SELECT widetable.flush()' \
+	"CREATE FOREIGN TABLE c (k text COLLATE \"C\", n int, family text, qualifier bytea, ts bigint, value bytea)
+		SERVER widetable OPTIONS (table_name 'public.t', layout 'cells', key 'k, n desc')" \
+	"CREATE SCHEMA \"the 2nd\"" "CREATE FOREIGN TABLE \"the 2nd\".o (k int, v text) SERVER widetable" "INSERT INTO \"the 2nd\".o VALUES (1, 'one')" \
+	"CREATE FOREIGN TABLE other (k int, v int[]) SERVER widetable OPTIONS (salt_buckets '4')" "INSERT INTO other VALUES (1, '{1,2}'), (2, NULL)" \
+	'CREATE TABLE ordinary (k int)' 'INSERT INTO ordinary VALUES (1)' 'CREATE TABLE parted (k int, v text) PARTITION BY RANGE (k)' \
+	"CREATE FOREIGN TABLE part PARTITION OF parted FOR VALUES FROM (0) TO (9) SERVER widetable OPTIONS (key 'k')" "INSERT INTO parted VALUES (1, 'p')" \
+	"UPDATE t SET v = 'new' WHERE n % 3 = 0" 'DELETE FROM t WHERE n % 7 = 0' >"$T/out"
+in_db second 'CREATE EXTENSION widetable' "$TABLE" "$FILL" "CREATE TYPE mood AS ENUM ('sad', 'ok')" "CREATE TYPE pair AS (a int, m mood)" \
+	"CREATE FOREIGN TABLE enums (k int, m mood, p pair, a mood[]) SERVER widetable" "INSERT INTO enums VALUES (1, 'ok', '(1,sad)', '{sad,ok}')" >>"$T/out"
+is "$(cat "$T/out" | tr -d '\n')" "" "the tables are made"
+want=$(answers)
+
+# ---- without a preparation pg_upgrade leaves the rows behind; nothing else is said, and TRUNCATE works
+stop
+cp -a "$OLD" "$T/data.copy"
+cluster "$T/data.bare" "$BIN"
+upgrade "$T/data.copy" "$T/data.bare" "$BIN"; ok $? "pg_upgrade of a store that is not prepared"
+run "$T/data.bare" "$BIN"
+like "$(VERBOSITY=verbose q 'SELECT count(*) FROM t')" '^ERROR:  55000: the rows of foreign table "t" are not in this cluster' "without the directory: the rows are not in this cluster"
+is "$(q 'TRUNCATE t' 'SELECT count(*) FROM t' "INSERT INTO t VALUES ('a', 1, 'v')" 'SELECT count(*) FROM t' | tr '\n' ' ')" "0 1 " "without the directory: TRUNCATE lets the table begin empty"
+halt "$T/data.bare" "$BIN"
+rm -rf "$T/data.bare/widetable" "$T/data.bare/widetable.state" "$T/data.bare/pg_replslot/widetable"
+cp -a "$OLD/widetable" "$T/data.bare/"
+run "$T/data.bare" "$BIN"
+like "$(VERBOSITY=verbose q 'SELECT count(*) FROM other' | tr '\n' ' ')" 'ERROR:  55000: the store of widetable does not belong to this server.s WAL .*doc/upgrade' "with the directory of a store that was not prepared: it is refused"
+halt "$T/data.bare" "$BIN"
+is "$(diff -r "$OLD/widetable" "$T/data.bare/widetable")" "" "and not changed"
+rm -rf "$T/data.copy" "$T/data.bare"
+
+# ---- preparing
+start
+is "$(q 'CREATE ROLE somebody' 'SET ROLE somebody' 'SELECT widetable.prepare_upgrade()')" "ERROR:  permission denied for function prepare_upgrade" "an ordinary role cannot prepare it"
+is "$(q 'BEGIN' "INSERT INTO other VALUES (7, '{}')" 'SELECT widetable.prepare_upgrade()' 'ROLLBACK')" "ERROR:  prepare_upgrade() cannot run in a transaction that has changed wide tables" "nor a transaction that has changed wide tables"
+session a 3
+echo "BEGIN; INSERT INTO other VALUES (3, '{3}'); SELECT 'written';" >&3
+wait_output a written
+q 'SELECT widetable.prepare_upgrade()' >"$T/prepare.out" 2>&1 &
+preparing=$!
+await 20 1 "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%prepare_upgrade%' AND wait_event_type = 'Lock'"; ok $? "it waits for a transaction that runs"
+echo "COMMIT; SELECT 'committed';" >&3
+wait_output a committed
+wait $preparing
+like "$(cat "$T/a.out")" 'cannot be changed: they are prepared for pg_upgrade' "which can change nothing any more"
+exec 3>&-
+is "$(cat "$T/prepare.out")" "" "prepare_upgrade()"
+for s in "INSERT INTO other VALUES (4)" 'DELETE FROM t' 'TRUNCATE t' 'DROP FOREIGN TABLE other' 'CREATE FOREIGN TABLE fresh (k int, v int) SERVER widetable' \
+	"SELECT widetable.put('t', ROW('a'::text, 1), 'd:v', 'x'::text)" 'BEGIN; INSERT INTO ordinary VALUES (2); INSERT INTO other VALUES (5); COMMIT'; do
+	like "$(VERBOSITY=verbose q "$s" | head -n 1)" '^ERROR:  55000: wide tables cannot be changed' "refused: $s"
+done
+is "$(answers)" "$want" "reads work"
+q 'INSERT INTO ordinary VALUES (3)' 'DELETE FROM ordinary WHERE k = 3' 'SELECT widetable.prepare_upgrade(false)' "INSERT INTO other VALUES (8, NULL)" >/dev/null
+ok "$([ ! -e "$OLD/widetable/upgrade" ]; echo $?)" "prepare_upgrade(false) ends it"
+q 'SELECT widetable.prepare_upgrade()' >/dev/null
+stop
+ok "$([ -e "$OLD/widetable/upgrade" ]; echo $?)" "the file outlasts a stop"
+start
+is "$(q "DELETE FROM other WHERE k = 8" 'SELECT count(*) FROM other')" 2 "a start of the server ends it, too"
+ok "$([ ! -e "$OLD/widetable/upgrade" ]; echo $?)" "and removes the file"
+q 'SELECT widetable.prepare_upgrade()' >/dev/null
+stop
+
+# ---- clusters that were not made from it
+cluster "$T/data.bare" "$BIN"
+cp -a "$OLD/widetable" "$T/data.bare/"
+run "$T/data.bare" "$BIN"
+like "$(VERBOSITY=verbose q 'CREATE EXTENSION widetable' 'CREATE FOREIGN TABLE x (k int, v int) SERVER widetable' | tr '\n' ' ')" '55000: the store of widetable does not belong .*was not made from it' "a new cluster does not take it over"
+halt "$T/data.bare" "$BIN"
+# far enough in the log, but without the databases
+"$BIN/pg_resetwal" -f -l 0000000100000009000000AA -x 20000 "$T/data.bare" >/dev/null
+run "$T/data.bare" "$BIN"
+like "$(q 'CREATE EXTENSION widetable' 'CREATE FOREIGN TABLE x (k int, v int) SERVER widetable' | tr '\n' ' ')" 'was not made from it: there is no database with OID' "nor one with other databases"
+halt "$T/data.bare" "$BIN"
+is "$(diff -r "$OLD/widetable" "$T/data.bare/widetable")" "" "the directory is not changed"
+cp "$OLD/widetable/upgrade" "$T/upgrade.file"
+printf 'x' | dd of="$T/data.bare/widetable/upgrade" bs=1 seek=20 conv=notrunc 2>/dev/null
+run "$T/data.bare" "$BIN"
+like "$(q 'CREATE EXTENSION widetable' 'CREATE FOREIGN TABLE x (k int, v int) SERVER widetable' | tr '\n' ' ')" 'file "widetable/upgrade" is damaged' "a damaged file"
+halt "$T/data.bare" "$BIN"
+rm -rf "$T/data.bare" "$T/data.bare.log"
+
+# ---- pg_upgrade
+for newbin in "$BIN" $NEWER; do
+	v=$("$newbin/postgres" --version | sed 's/^[^0-9]*\([0-9]*\).*/\1/')
+	for mode in copy link; do
+		name="to $v, $mode"
+		new=$T/data.new from=$T/data.from
+		cp -a "$OLD" "$from"
+		strip_versions "$from" "$newbin"
+		cluster "$new" "$newbin"
+		upgrade "$from" "$new" "$newbin" $([ $mode = link ] && echo --link); ok $? "$name: pg_upgrade"
+		is "$(diff -r "$OLD/widetable" "$from/widetable")" "" "$name: pg_upgrade leaves the store as it is"
+		if [ $mode = link ]; then cp -al "$from/widetable" "$new/"; else mv "$from/widetable" "$new/"; fi
+		[ $mode = link ] || printf '%s\n' "shared_preload_libraries = ''" >>"$new/postgresql.conf"
+		run "$new" "$newbin"
+		is "$(answers)" "$want" "$name: the tables show what they showed"
+		ok "$([ ! -e "$new/widetable/upgrade" ]; echo $?)" "$name: the store is this cluster's"
+		[ $mode = copy ] || is "$(diff -r "$OLD/widetable" "$from/widetable")" "" "$name: the old cluster's files are not changed"
+		q "INSERT INTO other VALUES (9, '{9}')" "UPDATE t SET v = 'upgraded' WHERE k = 'k5'" 'CREATE FOREIGN TABLE fresh (k int, v int) SERVER widetable' 'INSERT INTO fresh VALUES (1, 2)' >"$T/out"
+		is "$(cat "$T/out")" "" "$name: writes"
+		halt "$new" "$newbin" immediate
+		run "$new" "$newbin"
+		is "$(q 'SELECT v FROM other WHERE k = 9' "SELECT count(*) > 0 AND bool_and(v = 'upgraded') FROM t WHERE k = 'k5'" 'SELECT * FROM fresh' "SELECT count(*) FROM pg_replication_slots WHERE slot_name = 'widetable'" | tr '\n' ' ')" "{9} t 1|2 1 " "$name: a crash"
+		q 'DELETE FROM other WHERE k = 9' 'DROP FOREIGN TABLE fresh' 'SELECT widetable.compact()' >/dev/null
+		is "$(q 'SELECT * FROM other ORDER BY k' "SELECT count(*) FROM t"; in_db second "$SUMS")" "$(printf '%s\n' "$want" | sed -n '3,4p'; printf '%s\n' "$want" | sed -n '1s/|.*//p'; printf '%s\n' "$want" | tail -n 2 | head -n 1)" "$name: merged"
+		verify_store "$name"
+		is "$(in_db second 'SELECT * FROM widetable.verify()' "ALTER EXTENSION widetable UPDATE" 2>&1 | grep -v NOTICE)" "" "$name: verify() in another database"
+		halt "$new" "$newbin"
+		cat "$new.log" >>"$T/server.log"
+		rm -rf "$new" "$new.log" "$from"
+	done
+done
+[ -n "$NEWER" ] || echo "ok - skipped: no newer version of PostgreSQL is here"
+finish
