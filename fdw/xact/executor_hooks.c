@@ -105,6 +105,22 @@ end_parallel(ParallelRun *run)
 	wt_engine_scan_close(run->held);
 }
 
+/* apart from executor_run(), whose arguments must not change: a longjmp may bring old values back
+ */
+static void
+run_plan(QueryDesc *queryDesc, ScanDirection direction, uint64 count WT_RUN_ONCE_PARAM)
+{
+	ParallelRun run = {0};
+
+	if (queryDesc->plannedstmt->parallelModeNeeded && !begin_parallel(queryDesc, &run))
+		wt_run_without_workers(queryDesc);
+	if (prev_executor_run)
+		prev_executor_run(queryDesc, direction, count WT_RUN_ONCE_ARG);
+	else
+		standard_ExecutorRun(queryDesc, direction, count WT_RUN_ONCE_ARG);
+	end_parallel(&run);
+}
+
 /*
  * When the outermost statement returns its rows, the scans of open cursors rest, perhaps
  * for long, and must not hold memtables and files meanwhile.
@@ -112,18 +128,10 @@ end_parallel(ParallelRun *run)
 static void
 executor_run(QueryDesc *queryDesc, ScanDirection direction, uint64 count WT_RUN_ONCE_PARAM)
 {
-	ParallelRun run = {0};
-
 	run_depth++;
 	PG_TRY();
 	{
-		if (queryDesc->plannedstmt->parallelModeNeeded && !begin_parallel(queryDesc, &run))
-			wt_run_without_workers(queryDesc);
-		if (prev_executor_run)
-			prev_executor_run(queryDesc, direction, count WT_RUN_ONCE_ARG);
-		else
-			standard_ExecutorRun(queryDesc, direction, count WT_RUN_ONCE_ARG);
-		end_parallel(&run);
+		run_plan(queryDesc, direction, count WT_RUN_ONCE_ARG);
 	}
 	PG_FINALLY();
 	{
