@@ -223,11 +223,8 @@ wt_sql_stat_health(PG_FUNCTION_ARGS)
 {
 	WtAnchor *a = wt_anchor();
 	WtResultRow row = {0};
-	TupleDesc desc;
 	WtHealth h;
 
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
 	SpinLockAcquire(&a->mutex);
 	h = a->health;
 	SpinLockRelease(&a->mutex);
@@ -242,6 +239,5 @@ wt_sql_stat_health(PG_FUNCTION_ARGS)
 	else
 		wt_result_add_unless(&row, true, (Datum) 0);
 	wt_result_add_unless(&row, h.error[0] == '\0', TimestampTzGetDatum(h.error_time));
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), row.values,
-													  row.nulls)));
+	return wt_result_one(&row, fcinfo);
 }
