@@ -58,6 +58,7 @@
 #include "fdw/store/state_file.h"
 #include "fdw/store/upgrade.h"
 #include "fdw/store/wait_event.h"
+#include "fdw/store/wal_history.h"
 
 #define SLOT_MS			 1000 /* on a standby: between looks at the replication slot */
 #define PROGRESS_RECORDS 256  /* WAL records between notes of the progress */
@@ -388,41 +389,9 @@ read_up_to(wide_db *db, XLogReaderState *reader, XLogRecPtr end, wide_replay_fn 
 }
 
 /*
- * Returns: the position up to which the timeline is part of the history; invalid: without end.
- * That is not always what its entry in the history says: after a recovery to a point before an
- * earlier recovery ended, a later timeline begins before that.
- */
-static XLogRecPtr
-timeline_end(TimeLineID tli, List *history)
-{
-	XLogRecPtr end = tliSwitchPoint(tli, history, NULL);
-	ListCell *lc;
-
-	foreach(lc, history)
-	{
-		const TimeLineHistoryEntry *e = lfirst(lc);
-
-		if (e->tli > tli && e->begin < end)
-			end = e->begin;
-	}
-	return end;
-}
-
-/* Returns: the timeline that this server writes, or replays. */
-static TimeLineID
-current_timeline(void)
-{
-	TimeLineID tli;
-
-	if (!RecoveryInProgress())
-		return GetWALInsertionTimeLine();
-	(void) GetXLogReplayRecPtr(&tli);
-	return tli;
-}
-
-/*
  * Reads a page of WAL.  PostgreSQL's function reads on in the timeline of the page before, up to
- * the position currTLIValidUntil.  It takes that from the entry in the history; see timeline_end().
+ * the position currTLIValidUntil.  It takes that from the entry in the history; see
+ * wt_wal_history_end().
  */
 static int
 read_page(XLogReaderState *reader, XLogRecPtr page, int len, XLogRecPtr record, char *buffer)
@@ -433,14 +402,15 @@ read_page(XLogReaderState *reader, XLogRecPtr page, int len, XLogRecPtr record, 
 	int n = read_local_xlog_page_no_wait(reader, page, len, record, buffer);
 
 	if (!XLogRecPtrIsInvalid(reader->currTLIValidUntil) &&
-		(reader->currTLIValidUntil != until || reader->currTLI != tli || current_timeline() != now))
+		(reader->currTLIValidUntil != until || reader->currTLI != tli ||
+		 wt_wal_history_timeline() != now))
 	{
 		List *history;
 
 		tli = reader->currTLI;
-		now = current_timeline();
+		now = wt_wal_history_timeline();
 		history = readTimeLineHistory(now);
-		reader->currTLIValidUntil = until = timeline_end(tli, history);
+		reader->currTLIValidUntil = until = wt_wal_history_end(tli, history);
 		list_free_deep(history);
 	}
 	return n;
@@ -519,7 +489,7 @@ read_wal(wide_db *db, XLogRecPtr from, wide_replay_fn fn, void *arg)
 static bool
 segment_is_there(XLogSegNo segno)
 {
-	for (TimeLineID tli = current_timeline(); tli > 0; tli--)
+	for (TimeLineID tli = wt_wal_history_timeline(); tli > 0; tli--)
 	{
 		struct stat st;
 		char path[MAXPGPATH];
@@ -714,38 +684,7 @@ static void
 wal_identity(void *ctx, uint64_t *id, uint32_t *branch)
 {
 	*id = GetSystemIdentifier();
-	*branch = current_timeline();
-}
-
-/*
- * Returns: true if the change at lsn of timeline tli is in this server's WAL; otherwise failure
- * says why not.  May raise an error.
- */
-static bool
-in_history(TimeLineID tli, XLogRecPtr lsn)
-{
-	TimeLineID now;
-	XLogRecPtr end = RecoveryInProgress() ? GetXLogReplayRecPtr(&now) : GetXLogInsertRecPtr();
-	List *history;
-
-	if (record_end(lsn) > end)
-	{
-		snprintf(failure, sizeof(failure),
-				 "The store has changes up to %X/%X, but WAL ends at %X/%X.", LSN_FORMAT_ARGS(lsn),
-				 LSN_FORMAT_ARGS(end));
-		return false;
-	}
-	now = current_timeline();
-	if (tli == 0 || tli == now)
-		return true;
-	history = readTimeLineHistory(now);
-	if (tliInHistory(tli, history) && record_end(lsn) <= timeline_end(tli, history))
-		return true;
-	snprintf(failure, sizeof(failure),
-			 "The store has changes up to %X/%X of timeline %u, which are not in the history of "
-			 "this server's timeline %u.",
-			 LSN_FORMAT_ARGS(lsn), tli, now);
-	return false;
+	*branch = wt_wal_history_timeline();
 }
 
 static bool
@@ -757,7 +696,8 @@ wal_contains(void *ctx, uint32_t branch, uint64_t lsn)
 	failure[0] = '\0';
 	PG_TRY();
 	{
-		yes = in_history((TimeLineID) branch, (XLogRecPtr) lsn);
+		yes = wt_wal_history_contains((TimeLineID) branch, (XLogRecPtr) lsn,
+									  record_end((XLogRecPtr) lsn), failure, sizeof(failure));
 	}
 	PG_CATCH();
 	{
