@@ -12,10 +12,10 @@ SELECT pg_describe_object(classid, objid, 0), classid::regclass, identity
 FROM pg_depend, pg_identify_object(classid, objid, 0) i
 WHERE refclassid = 'pg_extension'::regclass AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'widetable') AND deptype = 'e'
 ORDER BY 2, 3;
-SELECT p.oid::regprocedure, pg_get_functiondef(p.oid), proacl FROM pg_proc p WHERE pronamespace = 'widetable'::regnamespace ORDER BY 1::text;
+SELECT p.oid::regprocedure, pg_get_functiondef(p.oid), proacl FROM pg_proc p WHERE pronamespace = 'widetable'::regnamespace ORDER BY p.oid::regprocedure::text;
 SELECT c.relname, pg_get_viewdef(c.oid), relacl, reloptions FROM pg_class c WHERE relnamespace = 'widetable'::regnamespace AND relkind = 'v' ORDER BY 1;
 SELECT a.attrelid::regclass, attnum, attname, format_type(atttypid, atttypmod), attacl FROM pg_attribute a JOIN pg_class c ON c.oid = attrelid
-WHERE relnamespace = 'widetable'::regnamespace AND attnum > 0 ORDER BY 1::text, 2;
+WHERE relnamespace = 'widetable'::regnamespace AND attnum > 0 ORDER BY a.attrelid::regclass::text, 2;
 SELECT evtname, evtevent, evttags, evtenabled, evtfoid::regproc FROM pg_event_trigger ORDER BY 1;
 SELECT srvname, srvacl, srvoptions FROM pg_foreign_server ORDER BY 1;
 SELECT fdwname, fdwacl, fdwhandler::regproc, fdwvalidator::regproc FROM pg_foreign_data_wrapper ORDER BY 1;
@@ -65,11 +65,12 @@ BEGIN
 		EXECUTE (SELECT 'DROP FUNCTION ' || oid::regprocedure FROM pg_proc WHERE proname = 'f' AND pronamespace = 'public'::regnamespace);
 	END LOOP;
 END \$\$" "INSERT INTO t VALUES ('a', 1, 'v')" 'SELECT widetable.flush()' "BEGIN" "SELECT * FROM t FOR UPDATE" >/dev/null
-in_db updated 'SELECT wrong(1)' >"$T/longer"
+in_db updated 'SELECT wrong(20)' >"$T/longer"
 in_db updated 'SELECT wrong(-1)' >"$T/shorter"
-like "$(grep -c ': refused' "$T/longer")" '^[4-9]$' "definitions with a column more are refused"
+like "$(grep -c ': refused' "$T/longer")" '^[4-9]$' "definitions with more columns than the library are refused"
 is "$(grep -v ': refused' "$T/longer" | grep -vE '^(verify|stat_locks): no error')" "" "none of them that has a row is accepted"
-is "$(grep -v ': refused' "$T/shorter" | grep -vE '^(verify|stat_locks): no error')" "" "nor one with a column less"
+# columns are added at the end, so an older definition has the first ones
+is "$(grep -vE ': (refused|no error)' "$T/shorter")" "" "definitions with a column less do no harm"
 stop
 rm -r "$T/data"
 
