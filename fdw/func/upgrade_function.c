@@ -93,9 +93,10 @@ wt_sql_prepare_upgrade(PG_FUNCTION_ARGS)
 	(void) wt_store_db();
 	PG_ENSURE_ERROR_CLEANUP(stop_preparing, (Datum) 0);
 	{
-		/* a transaction that has looked before has ended when the wait is over */
+		/* so that those that fail now have ended when the function returns */
 		wt_upgrade_prepare();
 		wait_for_transactions();
+		wt_upgrade_wait_for_commits();
 		complete(wt_store_db());
 	}
 	PG_END_ENSURE_ERROR_CLEANUP(stop_preparing, (Datum) 0);

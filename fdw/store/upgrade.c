@@ -20,6 +20,11 @@
  *	  hands.  A crash before it repeats everything, the file is removed after it.
  *	- While pg_upgrade runs the servers, no process opens a store.
  *
+ *	- prepare_upgrade() sets the flag, then waits until anchor->committing is 0; a transaction
+ *	  counts itself there, then looks at the flag.  So each one either fails or is in the store
+ *	  before the last flush.  PostgreSQL's own list of transactions does not serve: a transaction
+ *	  without an xid is not on it any more when it writes its record.
+ *
  * Locking: the anchor's mutex for the flag.  The file is written by the session that has set it.
  */
 #include "postgres.h"
@@ -38,9 +43,11 @@
 #include "port/pg_crc32c.h"
 #include "storage/fd.h"
 #include "storage/spin.h"
+#include "utils/wait_event.h"
 
 #include "fdw/store/anchor.h"
 #include "fdw/store/compat.h"
+#include "fdw/store/host.h"
 
 #define UPGRADE_FILE   WT_DIRECTORY "/upgrade"
 #define UPGRADE_MAGIC  0x55505457
@@ -102,6 +109,18 @@ void
 wt_upgrade_prepare(void)
 {
 	set_prepared(true);
+	/* the look at committing comes after it */
+	pg_memory_barrier();
+}
+
+void
+wt_upgrade_wait_for_commits(void)
+{
+	while (pg_atomic_read_u32(&wt_anchor()->committing) != 0)
+	{
+		(void) wt_host_wait_event(20, PG_WAIT_EXTENSION);
+		CHECK_FOR_INTERRUPTS();
+	}
 }
 
 void

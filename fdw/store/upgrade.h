@@ -11,6 +11,9 @@
 /* From now on no transaction commits changes of wide tables. */
 extern void wt_upgrade_prepare(void);
 
+/* Waits for the transactions that have looked before.  Requires: wt_upgrade_prepare(). */
+extern void wt_upgrade_wait_for_commits(void);
+
 /* Removes the file, and lets transactions commit again.  elevel: of a failure, which leaves all as
  * it is. */
 extern void wt_upgrade_cancel(int elevel);

@@ -83,8 +83,9 @@ prepare(void)
 		wt_snapshot_catch_up();
 		return;
 	}
-	wt_upgrade_check_commit();
+	/* counted first: prepare_upgrade() waits for those that are, then flushes (upgrade.c) */
 	wt_rest_begin_commit();
+	wt_upgrade_check_commit();
 	wt_background_process_ensure(&wt_background_process_worker);
 	wide_batch_log_files(batch, wt_settings_log_bulk);
 	wt_background_process_ensure(&wt_background_process_keeper);

@@ -85,6 +85,23 @@ done
 is "$(answers)" "$want" "reads work"
 q 'INSERT INTO ordinary VALUES (3)' 'DELETE FROM ordinary WHERE k = 3' 'SELECT widetable.prepare_upgrade(false)' "INSERT INTO other VALUES (8, NULL)" >/dev/null
 ok "$([ ! -e "$OLD/widetable/upgrade" ]; echo $?)" "prepare_upgrade(false) ends it"
+# a commit that PostgreSQL does not count as running any more, and whose rows are not in the log
+session hold 4
+echo "SELECT 'held' FROM pg_advisory_lock($(stop_lock commit-recorded));" >&4
+wait_output hold held
+q "SET widetable.stop_at = 'commit-recorded'" 'INSERT INTO other VALUES (6, NULL)' 4>&- >"$T/late.out" 2>&1 &
+late=$!
+await_stopped 1
+q 'SELECT widetable.prepare_upgrade()' 4>&- >"$T/prepare.out" 2>&1 &
+preparing=$!
+await 10 1 "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'SELECT widetable.prepare_upgrade%' AND wait_event_type = 'Extension'"; ok $? "it waits for a commit that is not in the log yet"
+ok "$([ ! -e "$OLD/widetable/upgrade" ]; echo $?)" "and writes the file only afterwards"
+echo 'SELECT pg_advisory_unlock_all();' >&4
+wait $late $preparing
+exec 4>&-
+is "$(cat "$T/late.out" "$T/prepare.out")" "" "both end"
+ok "$([ -e "$OLD/widetable/upgrade" ]; echo $?)" "with the file"
+is "$(q 'SELECT count(*) FROM other WHERE k = 6' 'SELECT widetable.prepare_upgrade(false)' 'DELETE FROM other WHERE k = 6' | tr -d '\n')" 1 "and the row"
 q 'SELECT widetable.prepare_upgrade()' >/dev/null
 stop
 ok "$([ -e "$OLD/widetable/upgrade" ]; echo $?)" "the file outlasts a stop"
