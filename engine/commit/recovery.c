@@ -48,7 +48,7 @@ orphan_name(void *arg, const char *name)
 
 	if (n > 4 && strcmp(name + n - 4, ".sst") == 0 &&
 		sscanf(name, "%llx.ss%c", &number, &end) == 2 && end == 't')
-		remove = !o->no_files && !file_set_has_file(o->db, number);
+		remove = !o->no_files && !file_set_has_container(o->db, number);
 	else if (strncmp(name, "manifest-", 9) == 0)
 	{
 		snprintf(manifest, sizeof manifest, "manifest-%08llx",

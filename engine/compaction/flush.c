@@ -9,6 +9,8 @@
  *    active are applied (applying == 0).
  *  - Files and their directory are synced before the edit that lists them, and the log is
  *    durable up to their newest sequence number (edit_apply).
+ *  - The families whose cells take little share containers (output.h), so a flush writes as
+ *    many files as its bytes are worth, whatever the number of families.
  *  - A flush that fails or is interrupted leaves the memtable as it was.
  *
  * Locking: none while cells are written.
@@ -153,6 +155,7 @@ flush_files(wide_db *db, int index, int job, output *o)
 			break;
 		memtable_seek(&c, id + 1, (const uint8_t *) "", 0, INT64_MAX, SEQ_MAX);
 	}
+	TRY_GOTO(output_share_finish(o->share, (file_meta *) o->files.data, output_count(o)));
 	if (output_count(o) > 0)
 		st = sst_file_sync_dir(db);
 done:
@@ -164,7 +167,8 @@ done:
 wide_status
 flush_one(wide_db *db)
 {
-	output o = {.db = db, .level = 0, .cut = output_file_bytes};
+	output_share share = {.db = db};
+	output o = {.db = db, .level = 0, .cut = output_cut(db), .share = &share};
 	version_edit edit = {0};
 	memtable *t;
 	int64_t began = clock_monotonic_us();
@@ -203,11 +207,13 @@ flush_one(wide_db *db)
 	job_progress(db, job, atomic_load(&t->used), o.bytes);
 	db->log.release(db->log.ctx, db->seg->set.restart_lsn);
 	buffer_free(&o.files);
+	output_share_free(&share);
 done:
 	job_end(db, job, st, false);
 	if (st != WIDE_OK)
 	{
 		output_discard(&o);
+		output_share_discard(&share);
 		return st;
 	}
 	/* frees the memtable if no reader uses it; a failure is not the flush's failure */

@@ -26,6 +26,115 @@ output_check(wide_db *db)
 	return host_interrupted(db) ? status_fail(WIDE_INTERRUPTED, "interrupted") : WIDE_OK;
 }
 
+uint64_t
+output_cut(wide_db *db)
+{
+	uint64_t cut = db->seg->set.file_bytes / (db->seg->set.max_files / 4 + 1);
+
+	return cut > output_file_bytes ? cut : output_file_bytes;
+}
+
+/* --------------------------------------------------------------- containers */
+
+/* Completes the open container. */
+static wide_status
+finish_container(output_share *s)
+{
+	sst_container *c = s->container;
+	uint64_t number;
+
+	if (c == NULL)
+		return WIDE_OK;
+	number = sst_container_number(c);
+	TRY(buffer_reserve(&s->containers, sizeof number));
+	s->container = NULL;
+	TRY(sst_container_finish(c));
+	return buffer_append(&s->containers, &number, sizeof number);
+}
+
+/* Takes over the small file that was finished last.  *meta: its facts. */
+static wide_status
+share_add(output_share *s, file_meta *meta)
+{
+	uint64_t offset;
+
+	if (s->first_number == 0)
+	{
+		s->first_number = meta->number;
+		return buffer_set(&s->first, s->small.data, s->small.len);
+	}
+	if (s->container == NULL)
+		TRY(sst_container_open(s->db, file_set_new_number(s->db), &s->container));
+	if (s->first_container == 0)
+	{
+		s->first_container = sst_container_number(s->container);
+		TRY(sst_container_add(s->container, (wide_bytes) {s->first.data, s->first.len}, &offset));
+	}
+	meta->container = sst_container_number(s->container);
+	TRY(sst_container_add(s->container, (wide_bytes) {s->small.data, s->small.len}, &meta->offset));
+	return sst_container_bytes(s->container) >= output_file_bytes ? finish_container(s) : WIDE_OK;
+}
+
+/* The files of a family are discarded: the first one of the containers may be among them. */
+static void
+share_forget(output_share *s, const file_meta *files, int n)
+{
+	for (int i = 0; i < n && s->first_number != 0 && s->first_container == 0; i++)
+		if (files[i].number == s->first_number)
+			s->first_number = 0;
+}
+
+wide_status
+output_share_finish(output_share *s, file_meta *files, int n)
+{
+	uint64_t offset;
+
+	if (s->first_number != 0 && s->first_container == 0)
+	{
+		/* the only one */
+		TRY(sst_container_open(s->db, s->first_number, &s->container));
+		TRY(sst_container_add(s->container, (wide_bytes) {s->first.data, s->first.len}, &offset));
+		return finish_container(s);
+	}
+	TRY(finish_container(s));
+	for (int i = 0; i < n && s->first_number != 0; i++)
+		if (files[i].number == s->first_number)
+		{
+			files[i].container = s->first_container;
+			files[i].offset = 0;
+		}
+	return WIDE_OK;
+}
+
+void
+output_share_discard(output_share *s)
+{
+	const uint64_t *numbers = (const uint64_t *) s->containers.data;
+	char path[1100];
+
+	if (s->container != NULL)
+		sst_container_abandon(s->container);
+	s->container = NULL;
+	for (size_t i = 0; i < s->containers.len / sizeof *numbers; i++)
+	{
+		if (segment_check(s->db) != WIDE_OK)
+			break;
+		sst_file_path(s->db, numbers[i], path, sizeof path);
+		s->db->os->unlink(s->db->os, path);
+	}
+	output_share_free(s);
+}
+
+void
+output_share_free(output_share *s)
+{
+	buffer_free(&s->containers);
+	buffer_free(&s->small);
+	buffer_free(&s->first);
+}
+
+/* -------------------------------------------------------------------- files */
+
 /* Completes the open file. */
 static wide_status
 finish_file(output *o)
@@ -38,7 +147,9 @@ finish_file(output *o)
 	memset(&meta, 0, sizeof meta);
 	TRY(buffer_reserve(&o->files, sizeof meta));
 	o->w = NULL;
-	TRY(sst_writer_finish(w, &meta));
+	TRY(sst_writer_finish(w, &meta, o->share != NULL ? &o->share->small : NULL));
+	if (o->share != NULL && o->share->small.len > 0)
+		TRY(share_add(o->share, &meta));
 	o->bytes += meta.bytes;
 	return buffer_append(&o->files, &meta, sizeof meta);
 }
@@ -90,6 +201,7 @@ find_lane(output *o, int64_t ts, output **lane)
 										  .global = o->global,
 										  .unsynced = o->unsynced,
 										  .helper = o->helper,
+										  .share = o->share,
 										  .cut = o->cut,
 										  .window = window};
 	o->lane = i < OUTPUT_LANES ? i : OUTPUT_LANES - 1;
@@ -143,8 +255,12 @@ output_discard(output *o)
 	if (o->w != NULL)
 		sst_writer_abandon(o->w);
 	o->w = NULL;
+	if (o->share != NULL)
+		share_forget(o->share, output_files(o), output_count(o));
 	for (int i = 0; i < output_count(o) && segment_check(o->db) == WIDE_OK; i++)
 	{
+		if (output_files(o)[i].container != 0)
+			continue;
 		sst_file_path(o->db, output_files(o)[i].number, path, sizeof path);
 		o->db->os->unlink(o->db->os, path);
 		sst_reader_forget(o->db, output_files(o)[i].number);

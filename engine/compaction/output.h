@@ -16,6 +16,7 @@
 #include "engine/base/helper.h"
 #include "engine/base/tunable.h"
 #include "engine/shared/layout.h"
+#include "engine/sst/sst_container.h"
 #include "engine/sst/sst_writer.h"
 
 /* At this size, in bytes, an output file is cut. */
@@ -24,6 +25,22 @@ TUNABLE(uint64_t, output_file_bytes, (uint64_t) 64 << 20);
 #define OUTPUT_SLICE 256 /* entries between two calls of output_check */
 #define OUTPUT_LANES 16	 /* some 2 MB of memory each */
 
+/*
+ * Where the small sorted files of a job go, those of all its outputs: a single one becomes a file
+ * of the directory, several share containers.  So the files and syncs of a job grow with the bytes
+ * that it writes, not with the number of families.  Zero-filled, then db is set.
+ */
+typedef struct output_share
+{
+	wide_db *db;
+	sst_container *container; /* the open one; NULL: none */
+	buffer containers;		  /* uint64_t: the numbers of those that are complete */
+	buffer small;			  /* the bytes of the file that was finished last, if it is small */
+	buffer first;			  /* the bytes of the first small file, until there is a second one */
+	uint64_t first_number;	  /* of the first small file; 0: there was none */
+	uint64_t first_container; /* where it went; 0: nowhere yet */
+} output_share;
+
 /* Zero-filled, then the members of the first group are set. */
 typedef struct output
 {
@@ -31,11 +48,12 @@ typedef struct output
 	wide_db *db;
 	wide_family family;
 	int level;
-	bool global;	   /* entries get their sequence number when the files are linked */
-	bool unsynced;	   /* see FILE_UNSYNCED */
-	bool join_windows; /* windows get no files of their own */
-	uint64_t cut;	   /* bytes */
-	helper *helper;	   /* compresses blocks; NULL: none */
+	bool global;		 /* entries get their sequence number when the files are linked */
+	bool unsynced;		 /* see FILE_UNSYNCED */
+	bool join_windows;	 /* windows get no files of their own */
+	uint64_t cut;		 /* bytes */
+	helper *helper;		 /* compresses blocks; NULL: none */
+	output_share *share; /* for small files; NULL: each is a file of the directory */
 
 	/* files */
 	sst_writer *w;	/* the open file; NULL: none */
@@ -65,13 +83,26 @@ extern wide_status output_check(wide_db *db);
 /* Writes an entry.  arg: the output (a retention_emit_fn). */
 extern wide_status output_emit(void *arg, const entry *e);
 
-/* Completes all open files.  The caller frees o->files after use. */
+/* Completes all open files, but for those in o->share.  The caller frees o->files after use. */
 extern wide_status output_finish(output *o);
+
+/* Returns the bytes at which files are cut: more in a large store whose table of files is small. */
+extern uint64_t output_cut(wide_db *db);
+
+/* Completes the containers, after all outputs: their n files are valid then.  The caller syncs the
+ * directory. */
+extern wide_status output_share_finish(output_share *s, file_meta *files, int n);
+
+/* Unlinks the containers. */
+extern void output_share_discard(output_share *s);
+
+/* Frees what it holds in memory. */
+extern void output_share_free(output_share *s);
 
 /* Returns the bytes written so far. */
 extern uint64_t output_bytes(const output *o);
 
-/* Unlinks all files and frees what the output holds. */
+/* Unlinks all files but containers, and frees what the output holds. */
 extern void output_discard(output *o);
 
 static inline int

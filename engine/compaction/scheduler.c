@@ -380,7 +380,7 @@ wide_work_due(wide_db *db)
 
 	if (memtable_waits(db) || segment_lock(db, LOCK_SET) != WIDE_OK)
 		return 0;
-	if (db->seg->set.dead_files != 0)
+	if (db->seg->set.dead_first != 0)
 		due = 0;
 	for (uint32_t i = 0; i < db->seg->catalog.nfamilies && due > 0; i++)
 	{

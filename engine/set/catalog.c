@@ -288,7 +288,9 @@ static void
 family_clear(wide_db *db, family_slot *fs)
 {
 	file_set_drop_family(db, fs);
+	family_leave(db, fs);
 	memset(fs, 0, offsetof(family_slot, files));
+	fs->job = 0; /* what it compacts is gone */
 	memset(fs->cursor_len, 0, sizeof fs->cursor_len);
 }
 
@@ -446,6 +448,7 @@ apply_family(wide_db *db, const catalog_op *op, uint64_t seq)
 {
 	family_slot *fs = family_find(db, op->family);
 	wide_family f;
+	bool new;
 
 	if (fs != NULL && fs->seq > seq)
 		return true;
@@ -454,10 +457,13 @@ apply_family(wide_db *db, const catalog_op *op, uint64_t seq)
 		raise_counter(&db->seg->catalog.next_family, op->family);
 		if (catalog_table_slot(db, op->table) == NULL)
 			return true;
-		if (fs == NULL && (fs = slot_new(db, CATALOG_FAMILIES)) == NULL)
+		new = fs == NULL;
+		if (new && (fs = slot_new(db, CATALOG_FAMILIES)) == NULL)
 			return false;
 		fs->f = (wide_family) {.id = op->family, .table = op->table, .opt = op->opt};
 		memcpy(fs->f.name, op->name, sizeof fs->f.name);
+		if (new)
+			family_enter(db, fs);
 	}
 	if (op->kind == OP_REPLACE_FAMILY)
 		raise_counter(&db->seg->catalog.next_family, op->arg);
@@ -479,6 +485,7 @@ apply_family(wide_db *db, const catalog_op *op, uint64_t seq)
 			return true;
 		f.id = op->arg;
 		fs->f = f;
+		family_enter(db, fs);
 	}
 	fs->seq = seq;
 	return true;
@@ -582,7 +589,11 @@ code_array(codec *c, wide_db *db, enum catalog_array which)
 		if (which == CATALOG_TABLES)
 			code_table(c, slot);
 		else if (which == CATALOG_FAMILIES)
+		{
 			code_family(c, slot);
+			if (c->out == NULL && slot_id(&a, i) != 0)
+				family_enter(db, slot);
+		}
 		else
 		{
 			CODE(c, ((binding_slot *) slot)->table);
@@ -658,6 +669,7 @@ catalog_restore(wide_db *db, wide_bytes dump)
 		memset(a.slots, 0, a.max * a.size);
 		*a.used = 0;
 	}
+	memset(LAYOUT_AT(db, db->seg->family_index), 0, sizeof(uint32_t) << db->seg->family_bits);
 	memset(c->pending, 0, sizeof c->pending);
 	c->seq = c->restored_seq = 0;
 	atomic_store(&c->next_table, 1);

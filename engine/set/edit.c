@@ -17,6 +17,7 @@
  */
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include "engine/set/edit.h"
 #include "engine/base/buffer.h"
@@ -40,6 +41,7 @@ typedef struct gathered
 	buffer remove;			 /* numbers: the caller's files, then pending ones */
 	uint32_t ncaller_remove; /* the caller's */
 	buffer live;			 /* file_meta: all listed files, for a new manifest */
+	buffer removed;			 /* for a new manifest: remove, ascending */
 	buffer catalog;			 /* a dump, if `dump` or for a new manifest */
 	bool reserved;			 /* slots are reserved for the caller's files */
 	bool dump;				 /* the catalog has changed */
@@ -59,6 +61,7 @@ gathered_free(gathered *g)
 	buffer_free(&g->add);
 	buffer_free(&g->remove);
 	buffer_free(&g->live);
+	buffer_free(&g->removed);
 	buffer_free(&g->catalog);
 }
 
@@ -81,7 +84,7 @@ gather_locked(wide_db *db, const version_edit *edit, gathered *g, bool *again)
 	set->reserved_files += (uint32_t) edit->nadd;
 	g->reserved = true;
 	if (set->nunlisted > 0 || set->npending > 0)
-		for (uint32_t i = 0; i < set->max_files; i++)
+		for (uint32_t i = 0; i < set->used_files; i++)
 		{
 			file_slot *f = &files[i];
 
@@ -180,7 +183,7 @@ sync_linked(wide_db *db)
 		TRY(segment_lock(db, LOCK_SET));
 		if (done != 0 && (f = file_set_slot_by_number(db, done)) != NULL)
 			f->meta.flags &= (uint8_t) ~FILE_UNSYNCED;
-		for (uint32_t i = 0; i < set->max_files && set->nunlisted > 0; i++)
+		for (uint32_t i = 0; i < set->used_files && set->nunlisted > 0; i++)
 			if (files[i].in_use && files[i].removed_version == 0 &&
 				(files[i].meta.flags & FILE_UNSYNCED) && files[i].meta.number > last &&
 				files[i].meta.number < next)
@@ -197,26 +200,36 @@ sync_linked(wide_db *db)
 	}
 }
 
-/* Gathers in g->live the files that the manifest lists after the edit. */
+static int
+compare_numbers(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *) a, y = *(const uint64_t *) b;
+
+	return (x > y) - (x < y);
+}
+
+/* Gathers in g->live the files that the manifest lists after the edit.  Sorts g->removed. */
 static wide_status
 gather_live(wide_db *db, gathered *g)
 {
 	set_state *set = &db->seg->set;
 	file_slot *files = layout_files(db);
-	const uint64_t *remove = (const uint64_t *) g->remove.data;
-	size_t nremove = g->remove.len / sizeof *remove;
+	size_t nremove = g->remove.len / sizeof(uint64_t);
 
+	TRY(buffer_set(&g->removed, g->remove.data, g->remove.len));
+	qsort(g->removed.data, nremove, sizeof(uint64_t), compare_numbers);
 	TRY(buffer_reserve(&g->live, (set->nfiles + set->ndead + 64) * sizeof(file_meta) + g->add.len));
 	TRY(segment_lock(db, LOCK_SET));
-	for (uint32_t i = 0; i < set->max_files; i++)
+	for (uint32_t i = 0; i < set->used_files; i++)
 	{
 		file_slot *f = &files[i];
-		bool gone = !f->in_use || !f->listed || (f->removed_version != 0 && !f->pending);
 
-		for (size_t k = 0; k < nremove && !gone; k++)
-			gone = remove[k] == f->meta.number;
 		/* there is room: no file becomes listed without LOCK_MANIFEST */
-		if (gone || g->live.cap - g->live.len < sizeof f->meta)
+		if (!f->in_use || !f->listed || (f->removed_version != 0 && !f->pending) ||
+			g->live.cap - g->live.len < sizeof f->meta)
+			continue;
+		if (nremove > 0 && bsearch(&f->meta.number, g->removed.data, nremove, sizeof(uint64_t),
+								   compare_numbers) != NULL)
 			continue;
 		(void) buffer_append(&g->live, &f->meta, sizeof f->meta);
 	}
@@ -344,7 +357,7 @@ switch_caller(wide_db *db, const version_edit *edit, uint64_t version)
 			atomic_store(&fam->files_version, version);
 			*link = f->next;
 			fam->nfiles--;
-			file_set_slot_die(db, f, version, false);
+			file_set_slot_die(db, f, fam, version, false);
 		}
 		else if (f->pending)
 		{
@@ -352,9 +365,6 @@ switch_caller(wide_db *db, const version_edit *edit, uint64_t version)
 			f->pending = 0;
 		}
 		f->listed = 0;
-		for (int k = 0; k < edit->nadd; k++)
-			if (edit->add[k].number == edit->remove[i])
-				f->moved = 1;
 	}
 	for (int i = 0; i < edit->nadd; i++)
 		file_set_link_slot(db, &edit->add[i], version, true);

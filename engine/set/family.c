@@ -1,28 +1,43 @@
-/*
- * family.c - finds a family's slot in the shared segment.
- *
- * A process remembers in which slot it has found a family.  The slot's id is
- * compared, so an outdated memory costs only time.
- */
+/* family.c - finds a family's slot in the shared segment, through a hash table of ids. */
 #include "engine/set/family.h"
 #include "engine/shared/layout.h"
+
+static uint32_t *
+bucket_of(wide_db *db, wide_family_id id)
+{
+	return layout_bucket(db, db->seg->family_index, db->seg->family_bits, id);
+}
 
 family_slot *
 family_find(wide_db *db, wide_family_id id)
 {
-	static uint32_t guess[256];
 	family_slot *f = layout_families(db);
-	uint32_t *g = &guess[id % 256];
 
 	if (id == 0)
 		return NULL;
-	if (*g < db->seg->catalog.nfamilies && f[*g].f.id == id)
-		return &f[*g];
-	for (uint32_t i = 0; i < db->seg->catalog.nfamilies; i++)
-		if (f[i].f.id == id)
-		{
-			*g = i;
-			return &f[i];
-		}
+	for (uint32_t i = *bucket_of(db, id); i != 0; i = f[i - 1].hash_next)
+		if (f[i - 1].f.id == id)
+			return &f[i - 1];
 	return NULL;
+}
+
+void
+family_enter(wide_db *db, family_slot *fs)
+{
+	uint32_t *first = bucket_of(db, fs->f.id);
+
+	fs->hash_next = *first;
+	*first = (uint32_t) (fs - layout_families(db)) + 1;
+}
+
+void
+family_leave(wide_db *db, family_slot *fs)
+{
+	uint32_t *link = bucket_of(db, fs->f.id), at = (uint32_t) (fs - layout_families(db)) + 1;
+
+	while (*link != 0 && *link != at)
+		link = &layout_families(db)[*link - 1].hash_next;
+	if (*link == at)
+		*link = fs->hash_next;
+	fs->hash_next = 0;
 }

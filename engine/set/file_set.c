@@ -45,34 +45,152 @@ file_set_free_slots(const set_state *set)
 	return used < set->max_files ? set->max_files - used : 0;
 }
 
-/* Takes the first free slot.  Under LOCK_SET. */
+/* ------------------------------------------------------------ containers */
+
+static uint32_t *
+container_bucket(wide_db *db, uint64_t number)
+{
+	return layout_bucket(db, db->seg->container_index, db->seg->file_bits, number);
+}
+
+container_slot *
+file_set_container(wide_db *db, uint64_t number)
+{
+	container_slot *c = layout_containers(db);
+
+	for (uint32_t i = *container_bucket(db, number); i != 0; i = c[i - 1].next)
+		if (c[i - 1].number == number)
+			return &c[i - 1];
+	return NULL;
+}
+
+/* Returns the container of a file that a slot has got; makes it if the file is its first one.
+ * There is room: each container has a file slot. */
+static container_slot *
+container_join(wide_db *db, const file_meta *meta)
+{
+	set_state *set = &db->seg->set;
+	container_slot *c = file_set_container(db, file_container(meta)), *all = layout_containers(db);
+	uint32_t *first;
+
+	if (c == NULL)
+	{
+		c = &all[set->free_containers != 0 ? set->free_containers - 1 : set->used_containers++];
+		if (set->free_containers != 0)
+			set->free_containers = c->next;
+		first = container_bucket(db, file_container(meta));
+		*c = (container_slot) {.number = file_container(meta), .next = *first};
+		*first = (uint32_t) (c - all) + 1;
+		set->ncontainers++;
+	}
+	if (c->bytes < meta->offset + meta->bytes)
+		c->bytes = meta->offset + meta->bytes;
+	c->slots++;
+	c->live++;
+	c->live_bytes += meta->bytes;
+	return c;
+}
+
+/* A file slot that referred to the container is freed. */
+static void
+container_leave(wide_db *db, container_slot *c)
+{
+	set_state *set = &db->seg->set;
+	container_slot *all = layout_containers(db);
+	uint32_t *link = container_bucket(db, c->number), at = (uint32_t) (c - all) + 1;
+
+	if (--c->slots > 0)
+		return;
+	while (*link != at)
+		link = &all[*link - 1].next;
+	*link = c->next;
+	*c = (container_slot) {.next = set->free_containers};
+	set->free_containers = at;
+	set->ncontainers--;
+}
+
+/* ----------------------------------------------------------------- slots */
+
+static uint32_t *
+slot_bucket(wide_db *db, uint64_t number)
+{
+	return layout_bucket(db, db->seg->file_index, db->seg->file_bits, number);
+}
+
+/* Takes a free slot.  Under LOCK_SET. */
 static file_slot *
 slot_take(wide_db *db, const file_meta *meta, uint64_t version)
 {
 	set_state *set = &db->seg->set;
-	file_slot *fs = &layout_files(db)[set->free_files - 1];
-	uint32_t next = fs->next;
+	file_slot *all = layout_files(db);
+	uint32_t i = set->free_files != 0 ? set->free_files - 1 : set->used_files++;
+	uint32_t *first = slot_bucket(db, meta->number);
+	file_slot *f = &all[i];
 
-	*fs = (file_slot) {.meta = *meta, .in_use = 1, .added_version = version};
+	if (set->free_files != 0)
+		set->free_files = f->next;
+	*f = (file_slot) {.meta = *meta, .in_use = 1, .added_version = version, .hash_next = *first};
+	*first = i + 1;
 	if (meta->global_seq != 0)
-		fs->meta.seq_min = fs->meta.seq_max = meta->global_seq;
-	set->free_files = next;
-	return fs;
+		f->meta.seq_min = f->meta.seq_max = meta->global_seq;
+	f->container = (uint32_t) (container_join(db, meta) - layout_containers(db)) + 1;
+	set->file_bytes += meta->bytes;
+	return f;
 }
 
 void
-file_set_slot_die(wide_db *db, file_slot *f, uint64_t version, bool pending)
+file_set_slot_free(wide_db *db, file_slot *f)
 {
 	set_state *set = &db->seg->set;
+	file_slot *all = layout_files(db);
+	uint32_t at = (uint32_t) (f - all) + 1, *link = slot_bucket(db, f->meta.number);
+	family_slot *fam = family_find(db, f->meta.family);
+
+	while (*link != at)
+		link = &all[*link - 1].hash_next;
+	*link = f->hash_next;
+	for (link = fam != NULL ? &fam->dead_files : NULL; link != NULL && *link != 0;
+		 link = &all[*link - 1].next)
+		if (*link == at)
+		{
+			*link = f->next;
+			break;
+		}
+	*(f->dead_before != 0 ? &all[f->dead_before - 1].dead_next : &set->dead_first) = f->dead_next;
+	*(f->dead_next != 0 ? &all[f->dead_next - 1].dead_before : &set->dead_last) = f->dead_before;
+	set->ndead--;
+	container_leave(db, &layout_containers(db)[f->container - 1]);
+	*f = (file_slot) {.next = set->free_files};
+	set->free_files = at;
+}
+
+void
+file_set_slot_die(wide_db *db, file_slot *f, family_slot *fam, uint64_t version, bool pending)
+{
+	set_state *set = &db->seg->set;
+	file_slot *all = layout_files(db);
+	container_slot *c = &layout_containers(db)[f->container - 1];
+	uint32_t at = (uint32_t) (f - all) + 1;
 
 	f->removed_version = version;
 	f->pending = pending;
 	set->npending += pending;
 	set->nunlisted -= !f->listed;
-	f->next = set->dead_files;
-	set->dead_files = (uint32_t) (f - layout_files(db)) + 1;
+	f->next = 0;
+	if (fam != NULL)
+	{
+		f->next = fam->dead_files;
+		fam->dead_files = at;
+	}
+	f->dead_next = 0;
+	f->dead_before = set->dead_last;
+	*(set->dead_last != 0 ? &all[set->dead_last - 1].dead_next : &set->dead_first) = at;
+	set->dead_last = at;
 	set->ndead++;
 	set->nfiles--;
+	set->file_bytes -= f->meta.bytes;
+	c->live--;
+	c->live_bytes -= f->meta.bytes;
 }
 
 void
@@ -87,7 +205,7 @@ file_set_link_slot(wide_db *db, const file_meta *meta, uint64_t version, bool li
 	set->nunlisted += !listed;
 	if (fam == NULL)
 	{
-		file_set_slot_die(db, f, version, true);
+		file_set_slot_die(db, f, NULL, version, true);
 		return;
 	}
 	atomic_store(&fam->files_version, version);
@@ -112,13 +230,13 @@ file_set_slot_by_number(wide_db *db, uint64_t number)
 {
 	file_slot *files = layout_files(db), *found = NULL;
 
-	for (uint32_t i = 0; i < db->seg->set.max_files; i++)
-		if (files[i].in_use && files[i].meta.number == number)
+	for (uint32_t i = *slot_bucket(db, number); i != 0; i = files[i - 1].hash_next)
+		if (files[i - 1].meta.number == number)
 		{
-			if (files[i].removed_version == 0)
-				return &files[i];
-			if (found == NULL || found->removed_version < files[i].removed_version)
-				found = &files[i];
+			if (files[i - 1].removed_version == 0)
+				return &files[i - 1];
+			if (found == NULL || found->removed_version < files[i - 1].removed_version)
+				found = &files[i - 1];
 		}
 	return found;
 }
@@ -135,6 +253,18 @@ file_set_has_file(wide_db *db, uint64_t number)
 	return has;
 }
 
+bool
+file_set_has_container(wide_db *db, uint64_t number)
+{
+	bool has;
+
+	if (segment_lock(db, LOCK_SET) != WIDE_OK)
+		return true;
+	has = file_set_container(db, number) != NULL;
+	segment_unlock(db, LOCK_SET);
+	return has;
+}
+
 void
 file_set_drop_family(wide_db *db, family_slot *fam)
 {
@@ -147,8 +277,10 @@ file_set_drop_family(wide_db *db, family_slot *fam)
 		file_slot *f = &files[fam->files - 1];
 
 		fam->files = f->next;
-		file_set_slot_die(db, f, version, true);
+		file_set_slot_die(db, f, NULL, version, true);
 	}
+	/* readers of older versions find the dead ones in the list of all */
+	fam->dead_files = 0;
 	fam->nfiles = 0;
 	atomic_store(&db->seg->set.version, version);
 }
@@ -170,7 +302,8 @@ file_set_new_number(wide_db *db)
 	/* never overwrites a file of the set, whatever the counters say */
 	do
 		number = atomic_fetch_add(next, 1);
-	while (file_set_has_file(db, number) && segment_check(db) == WIDE_OK);
+	while ((file_set_has_file(db, number) || file_set_has_container(db, number)) &&
+		   segment_check(db) == WIDE_OK);
 	return number;
 }
 
@@ -221,7 +354,7 @@ file_set_link(wide_db *db, const file_meta *metas, int n)
 					 (metas[i].global_seq <= set->flushed_seq ||
 					  file_set_slot_by_number(db, metas[i].number) != NULL);
 
-		if (!known && set->free_files == 0)
+		if (!known && set->nfiles + set->ndead >= set->max_files)
 			full = true;
 		else if (!known)
 		{

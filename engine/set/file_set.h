@@ -31,6 +31,9 @@ extern bool file_set_dirty(wide_db *db);
 /* Returns true if a slot, live or dead, has the file, and if the store is poisoned. */
 extern bool file_set_has_file(wide_db *db, uint64_t number);
 
+/* Returns true if a slot refers to this file of the directory, and if the store is poisoned. */
+extern bool file_set_has_container(wide_db *db, uint64_t number);
+
 /* Returns the number of the family's files; UINT32_MAX if more than half of the table of files is
  * in use. */
 extern uint32_t file_set_family_files(wide_db *db, wide_family_id family);
@@ -60,9 +63,17 @@ extern file_slot *file_set_slot_by_number(wide_db *db, uint64_t number);
  * been dropped it is dead at once.  Requires: a free slot. */
 extern void file_set_link_slot(wide_db *db, const file_meta *meta, uint64_t version, bool listed);
 
-/* Moves a slot to the dead list: its file is not in this version.  pending: no durable edit says so
- * yet.  Requires: the slot is in no other list. */
-extern void file_set_slot_die(wide_db *db, file_slot *f, uint64_t version, bool pending);
+/* Returns the container with this number; NULL if there is none. */
+extern container_slot *file_set_container(wide_db *db, uint64_t number);
+
+/* Moves a slot to the dead lists, its family's (NULL: the family is gone) and that of all: its file
+ * is not in this version.  pending: no durable edit says so yet.  Requires: the slot is in no other
+ * list. */
+extern void file_set_slot_die(wide_db *db, file_slot *f, family_slot *fam, uint64_t version,
+							  bool pending);
+
+/* Frees the slot of a dead file, and that of its container if it was the last one there. */
+extern void file_set_slot_free(wide_db *db, file_slot *f);
 
 /* Makes all files of the family dead and its list empty. */
 extern void file_set_drop_family(wide_db *db, family_slot *fs);

@@ -23,6 +23,7 @@
  */
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "engine/set/file_set_load.h"
@@ -84,6 +85,40 @@ loaded_free(loaded *l)
 	buffer_free(&l->catalog);
 }
 
+static int
+compare_numbers(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *) a, y = *(const uint64_t *) b;
+
+	return (x > y) - (x < y);
+}
+
+/* Removes files of an edit.  A number that is not there is that of a linked file that was dropped
+ * before it was listed. */
+static wide_status
+load_remove(loaded *l, const manifest_edit *e)
+{
+	file_meta *f = (file_meta *) l->files.data;
+	size_t n = l->files.len / sizeof *f, kept = 0, nremove = (size_t) e->nremove;
+	uint64_t *numbers;
+
+	if (nremove == 0)
+		return WIDE_OK;
+	numbers = malloc(nremove * sizeof *numbers);
+	if (numbers == NULL)
+		return status_fail(WIDE_NOMEM, "out of memory for recovery");
+	memcpy(numbers, e->remove, nremove * sizeof *numbers);
+	qsort(numbers, nremove, sizeof *numbers, compare_numbers);
+	for (size_t i = 0; i < n; i++)
+		if (bsearch(&f[i].number, numbers, nremove, sizeof *numbers, compare_numbers) != NULL)
+			l->missing -= !directory_has(l->present, file_container(&f[i]));
+		else if (kept++ != i)
+			f[kept - 1] = f[i];
+	l->files.len = kept * sizeof *f;
+	free(numbers);
+	return WIDE_OK;
+}
+
 /* manifest_fn: applies an edit to a struct loaded. */
 static wide_status
 load_edit(void *arg, const manifest_edit *e)
@@ -94,25 +129,13 @@ load_edit(void *arg, const manifest_edit *e)
 		return WIDE_END;
 	if (e->snapshot)
 		l->files.len = l->catalog.len = l->missing = 0;
-	for (int i = 0; i < e->nremove; i++)
-	{
-		file_meta *f = (file_meta *) l->files.data;
-		size_t n = l->files.len / sizeof *f, k = 0;
-
-		while (k < n && f[k].number != e->remove[i])
-			k++;
-		if (k == n)
-			continue; /* a linked file that was dropped before it was listed */
-		l->missing -= !directory_has(l->present, f[k].number);
-		f[k] = f[n - 1];
-		l->files.len -= sizeof *f;
-	}
+	TRY(load_remove(l, e));
 	TRY(buffer_append(&l->files, e->add, (size_t) e->nadd * sizeof(file_meta)));
 	for (int i = 0; i < e->nadd; i++)
-		if (!directory_has(l->present, e->add[i].number))
+		if (!directory_has(l->present, file_container(&e->add[i])))
 		{
 			l->missing++;
-			l->missing_file = e->add[i].number;
+			l->missing_file = file_container(&e->add[i]);
 		}
 	l->flushed_seq = e->flushed_seq != 0 ? e->flushed_seq : l->flushed_seq;
 	l->restart_lsn = e->restart_lsn != 0 ? e->restart_lsn : l->restart_lsn;
@@ -255,15 +278,19 @@ static void
 load_format(wide_db *db)
 {
 	set_state *set = &db->seg->set;
-	file_slot *files = layout_files(db);
 	uint64_t seed[2] = {(uint64_t) getpid(), (uint64_t) (uintptr_t) db};
 
 	set->max_files = db->seg->config.max_files;
-	for (uint32_t i = 0; i < set->max_files; i++)
-		files[i] = (file_slot) {.next = i + 1 < set->max_files ? i + 2 : 0};
-	set->free_files = set->max_files > 0 ? 1 : 0;
-	set->dead_files = set->ndead = set->npending = set->nunlisted = set->nfiles =
-		set->reserved_files = set->older = 0;
+	memset(LAYOUT_AT(db, db->seg->file_index), 0, sizeof(uint32_t) << db->seg->file_bits);
+	memset(LAYOUT_AT(db, db->seg->container_index), 0, sizeof(uint32_t) << db->seg->file_bits);
+	/* slots that were never taken are not touched: their pages may not exist */
+	memset(layout_files(db), 0, set->used_files * sizeof(file_slot));
+	memset(layout_containers(db), 0, set->used_containers * sizeof(container_slot));
+	set->used_files = set->free_files = set->dead_first = set->dead_last = 0;
+	set->used_containers = set->free_containers = set->ncontainers = 0;
+	set->file_bytes = 0;
+	set->ndead = set->npending = set->nunlisted = set->nfiles = set->reserved_files = set->older =
+		0;
 	/* a recovery that failed may have begun a manifest */
 	set->manifest_number = set->manifest_size = set->manifest_snapshot = 0;
 	set->catalog_dirty = 0;
@@ -321,7 +348,10 @@ file_set_load(wide_db *db)
 	atomic_store(&set->next_file, l.next_file != 0 ? l.next_file : 1);
 	for (size_t i = 0; i < l.files.len / sizeof(file_meta); i++)
 	{
-		uint64_t number = ((file_meta *) l.files.data)[i].number;
+		const file_meta *f = &((file_meta *) l.files.data)[i];
+		/* a container has its number before or after those of its files */
+		uint64_t number = f->container > f->number && f->container < FILE_REPLAYED ? f->container
+																				   : f->number;
 
 		if (number < FILE_REPLAYED && number >= atomic_load(&set->next_file))
 			atomic_store(&set->next_file, number + 1);

@@ -9,7 +9,7 @@
  *     manifest-NNNNNNNN  header, then records, each at a multiple of 8
  *
  *     header    0  u64  magic "WIDEMANI"
- *               8  u32  format, 2; 1 in manifests without SEALED
+ *               8  u32  format, 3; 2 in manifests without ADD_IN, 1 in those without SEALED
  *              12  u32  0
  *              16  u64  number of this manifest
  *              24  u64  xxh3-64 of bytes 0..23, seed MANIFEST_SEED
@@ -28,6 +28,7 @@
  *               8 CATALOG                varint length, dump (see catalog.c)
  *               9 LOG                    varint id of the log, varint branch
  *              10 SEALED                 varint lsn
+ *              11 ADD_IN                 varint container, varint offset, file meta
  *     An ADD and a REMOVE of one number in one record: the file changes its
  *     meta (level).  Order within a record is as written: REMOVE before ADD.
  *
@@ -66,7 +67,7 @@
 
 #define MANIFEST_SEED	0x6d616e6966657374ull
 #define MANIFEST_MAGIC	0x494e414d45444957ull /* "WIDEMANI" */
-#define MANIFEST_FORMAT 2
+#define MANIFEST_FORMAT 3
 #define MANIFEST_OLDEST 1 /* the oldest format that is read */
 #define MANIFEST_HEADER 32
 #define RECORD_HEADER	16
@@ -85,7 +86,8 @@ enum manifest_tag
 	TAG_LAST_TS,
 	TAG_CATALOG,
 	TAG_LOG,
-	TAG_SEALED
+	TAG_SEALED,
+	TAG_ADD_IN
 };
 
 static uint64_t
@@ -120,8 +122,15 @@ manifest_encode(const manifest_edit *e, buffer *out)
 		TRY(put_item(out, TAG_REMOVE, e->remove[i]));
 	for (int i = 0; i < e->nadd; i++)
 	{
-		TRY(buffer_append_varint(out, TAG_ADD));
-		TRY(file_meta_put(out, &e->add[i]));
+		const file_meta *f = &e->add[i];
+
+		TRY(buffer_append_varint(out, f->container != 0 ? TAG_ADD_IN : TAG_ADD));
+		if (f->container != 0)
+		{
+			TRY(buffer_append_varint(out, f->container));
+			TRY(buffer_append_varint(out, f->offset));
+		}
+		TRY(file_meta_put(out, f));
 	}
 	if (e->flushed_seq != 0)
 		TRY(put_item(out, TAG_FLUSHED, e->flushed_seq));
@@ -153,7 +162,26 @@ typedef struct decoded
 	buffer remove; /* of uint64_t */
 } decoded;
 
-/* Decodes an item other than SNAPSHOT and ADD.  Returns the end of the item; NULL if it is
+/* Decodes ADD or ADD_IN.  Returns as decode_number. */
+static const uint8_t *
+decode_file(decoded *d, bool in, const uint8_t *p, const uint8_t *end, wide_status *st)
+{
+	uint64_t container = 0, offset = 0;
+	file_meta f;
+
+	if (in && ((p = varint_get(p, end, &container)) == NULL || container == 0 ||
+			   (p = varint_get(p, end, &offset)) == NULL))
+		return NULL;
+	if ((p = file_meta_get(p, end, &f)) == NULL || offset > UINT64_MAX - f.bytes)
+		return NULL;
+	f.container = container;
+	f.offset = offset;
+	*st = buffer_append(&d->add, &f, sizeof f);
+	d->e.nadd++;
+	return p;
+}
+
+/* Decodes an item other than SNAPSHOT, ADD and ADD_IN.  Returns the end of the item; NULL if it is
  * malformed. */
 static const uint8_t *
 decode_number(decoded *d, uint64_t tag, const uint8_t *p, const uint8_t *end, wide_status *st)
@@ -212,19 +240,13 @@ manifest_decode(wide_bytes payload, decoded *d)
 	while (p != NULL && p < end && st == WIDE_OK)
 	{
 		uint64_t tag;
-		file_meta f;
 
 		if ((p = varint_get(p, end, &tag)) == NULL)
 			break;
 		if (tag == TAG_SNAPSHOT)
 			d->e.snapshot = true;
-		else if (tag == TAG_ADD)
-		{
-			if ((p = file_meta_get(p, end, &f)) == NULL)
-				break;
-			st = buffer_append(&d->add, &f, sizeof f);
-			d->e.nadd++;
-		}
+		else if (tag == TAG_ADD || tag == TAG_ADD_IN)
+			p = decode_file(d, tag == TAG_ADD_IN, p, end, &st);
 		else
 			p = decode_number(d, tag, p, end, &st);
 	}

@@ -306,9 +306,15 @@ collect_files(wide_db *db, family_slot *fs, wide_family_id family, uint64_t vers
 	for (uint32_t i = fs != NULL ? fs->files : 0; i != 0; i = files[i - 1].next)
 		if (files[i - 1].added_version <= version && n++ < max)
 			out[n - 1] = files[i - 1].meta;
-	for (uint32_t i = db->seg->set.dead_files; i != 0; i = files[i - 1].next)
+	for (uint32_t i = fs != NULL ? fs->dead_files : 0; i != 0; i = files[i - 1].next)
+		if (files[i - 1].added_version <= version && files[i - 1].removed_version > version &&
+			n++ < max)
+			out[n - 1] = files[i - 1].meta;
+	/* of a family that was dropped; the newest died last */
+	for (uint32_t i = fs == NULL ? db->seg->set.dead_last : 0;
+		 i != 0 && files[i - 1].removed_version > version; i = files[i - 1].dead_before)
 		if (files[i - 1].meta.family == family && files[i - 1].added_version <= version &&
-			files[i - 1].removed_version > version && n++ < max)
+			n++ < max)
 			out[n - 1] = files[i - 1].meta;
 	return n;
 }

@@ -2,8 +2,9 @@
  * remove.c - removes files and memtables that no reader needs any more.
  *
  * A dead file (file_set.c) is unlinked when a durable edit has removed it
- * (pending == 0), no pin is older than its removal, the host holds no files, and
- * the store is not poisoned.  A flushed memtable is freed when no pin has it.
+ * (pending == 0), no pin is older than its removal, the host holds no files, the
+ * store is not poisoned, and no other slot, live or dead, refers to its container.
+ * Until then only its slot is freed.  A flushed memtable is freed when no pin has it.
  *
  * Locking: LOCK_SET to find dead files and to free their slots; files are unlinked
  * without a lock, by the process in set.remover.  LOCK_COMMIT for memtables.
@@ -11,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "engine/set/remove.h"
@@ -23,9 +25,11 @@
 #include "engine/shared/segment.h"
 #include "engine/sst/sst_file.h"
 #include "engine/sst/sst_reader.h"
+#include "engine/set/file_set.h"
 #include "engine/set/pin.h"
 
-#define REMOVE_BATCH 64 /* most files of one call */
+#define REMOVE_BATCH 64	  /* most files of the directory that one call unlinks */
+#define SLOTS_BATCH	 4096 /* most slots that it frees */
 
 /* Frees the flushed memtables that no pin has. */
 static wide_status
@@ -71,64 +75,80 @@ become_remover(wide_db *db)
 	return false;
 }
 
-/* A dead slot that no pin needs. */
-typedef struct dead
+/* What one call removes. */
+typedef struct removal
 {
-	uint32_t index; /* + 1 */
-	bool moved;		/* its file lives on in another slot */
-	uint64_t number;
-} dead;
+	uint32_t slots[REMOVE_BATCH]; /* indexes of dead slots, the last ones in their containers */
+	uint64_t containers[REMOVE_BATCH]; /* the numbers of these */
+	int n;
+	uint64_t gone[SLOTS_BATCH]; /* numbers of the sorted files that no slot has any more */
+	int ngone;
+} removal;
 
-/* Finds up to REMOVE_BATCH dead slots that no pin needs, in the order of the list. */
+/*
+ * Goes through the dead slots that no pin needs, in the order in which they died.  Frees those
+ * whose container has others; finds up to REMOVE_BATCH of those that are the last ones, which are
+ * freed when their containers are unlinked.  Nothing but a slot can lead to another slot of the
+ * container: an edit that moves a file to another slot has a pin from before the death.
+ */
 static wide_status
-find_dead(wide_db *db, dead *found, int *n)
+find_dead(wide_db *db, removal *r)
 {
 	file_slot *files = layout_files(db);
 	uint64_t oldest;
+	uint32_t next;
 
-	*n = 0;
+	r->n = r->ngone = 0;
 	TRY(segment_lock(db, LOCK_SET));
 	oldest = pin_oldest(db); /* read after the removals have raised the version: see file_set.c */
-	for (uint32_t i = db->seg->set.dead_files; i != 0 && *n < REMOVE_BATCH; i = files[i - 1].next)
+	for (uint32_t i = db->seg->set.dead_first;
+		 i != 0 && r->n < REMOVE_BATCH && r->n + r->ngone < SLOTS_BATCH; i = next)
 	{
-		const file_slot *f = &files[i - 1];
+		file_slot *f = &files[i - 1];
+		container_slot *c = &layout_containers(db)[f->container - 1];
+		uint64_t number = f->meta.number;
 
-		if (!f->pending && f->removed_version <= oldest)
-			found[(*n)++] = (dead) {i, f->moved != 0, f->meta.number};
+		next = f->dead_next;
+		if (f->removed_version > oldest)
+			break;
+		if (f->pending)
+			continue;
+		if (c->slots == 1)
+		{
+			r->slots[r->n] = i - 1;
+			r->containers[r->n++] = c->number;
+			continue;
+		}
+		file_set_slot_free(db, f);
+		if (file_set_slot_by_number(db, number) == NULL)
+			r->gone[r->ngone++] = number;
 	}
 	segment_unlock(db, LOCK_SET);
 	return WIDE_OK;
 }
 
-/* Moves these slots from the dead list to the free list.  They are in the order of the list, to
- * which others may have been added in front. */
+/* Frees the first `done` of the slots. */
 static wide_status
-free_slots(wide_db *db, const dead *found, int n)
+free_slots(wide_db *db, removal *r, int done)
 {
-	set_state *set = &db->seg->set;
 	file_slot *files = layout_files(db);
 
 	TRY(segment_lock(db, LOCK_SET));
-	for (uint32_t *link = &set->dead_files; n > 0 && *link != 0;)
+	for (int i = 0; i < done; i++)
 	{
-		uint32_t at = *link;
-		file_slot *f = &files[at - 1];
-
-		if (at != found->index)
-		{
-			link = &f->next;
-			continue;
-		}
-		found++;
-		n--;
-		*link = f->next;
-		f->in_use = 0;
-		f->next = set->free_files;
-		set->free_files = at;
-		set->ndead--;
+		r->gone[r->ngone++] = files[r->slots[i]].meta.number;
+		file_set_slot_free(db, &files[r->slots[i]]);
 	}
 	segment_unlock(db, LOCK_SET);
 	return WIDE_OK;
+}
+
+static int
+compare_numbers(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *) a, y = *(const uint64_t *) b;
+
+	return (x > y) - (x < y);
 }
 
 /*
@@ -143,8 +163,6 @@ remove_file(wide_db *db, uint64_t number)
 	char path[1100];
 	int fd, rc;
 
-	sst_reader_forget(db, number);
-	cache_forget_file(db, number);
 	sst_file_path(db, number, path, sizeof path);
 	injection_point("remove-unlink");
 	fd = db->os->open(db->os, path, O_RDWR);
@@ -162,8 +180,8 @@ remove_file(wide_db *db, uint64_t number)
 wide_status
 remove_unneeded(wide_db *db, bool *did)
 {
-	dead found[REMOVE_BATCH];
-	int n, done = 0;
+	removal r;
+	int done = 0;
 	wide_status st;
 
 	*did = false;
@@ -171,20 +189,24 @@ remove_unneeded(wide_db *db, bool *did)
 	TRY(remove_memtables(db, did));
 	if (db->seg->set.ndead == db->seg->set.npending || host_files_held(db) || !become_remover(db))
 		return WIDE_OK;
-	TRY_GOTO(find_dead(db, found, &n));
-	for (; done < n && st == WIDE_OK; done += st == WIDE_OK)
+	TRY_GOTO(find_dead(db, &r));
+	for (; done < r.n && st == WIDE_OK; done += st == WIDE_OK)
 	{
 		st = segment_check(db);
-		if (st == WIDE_OK && !found[done].moved)
-			st = remove_file(db, found[done].number);
+		if (st == WIDE_OK)
+			st = remove_file(db, r.containers[done]);
 	}
 	if (done > 0)
 	{
-		wide_status freed = free_slots(db, found, done);
+		wide_status freed = free_slots(db, &r, done);
 
-		*did = true;
 		st = st == WIDE_OK ? freed : st;
 	}
+	*did |= r.ngone > 0;
+	for (int i = 0; i < r.ngone; i++)
+		sst_reader_forget(db, r.gone[i]);
+	qsort(r.gone, (size_t) r.ngone, sizeof r.gone[0], compare_numbers);
+	cache_forget_files(db, r.gone, r.ngone);
 done:
 	atomic_store(&db->seg->set.remover, 0);
 	segment_leave_critical(db);

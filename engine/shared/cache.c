@@ -792,22 +792,41 @@ cache_unpin(wide_db *db, block_ref *ref)
 	memset(ref, 0, sizeof(*ref));
 }
 
+/* Returns true if the block is of one of the n files, which ascend. */
+static bool
+entry_of_files(const cache_entry *e, const uint64_t *files, int n)
+{
+	uint64_t file = atomic_load_explicit(&e->file, memory_order_relaxed);
+	int lo = 0;
+
+	if (atomic_load_explicit(&e->len, memory_order_relaxed) == 0)
+		return false;
+	while (n > 1)
+	{
+		int half = n / 2;
+
+		lo += files[lo + half] <= file ? half : 0;
+		n -= half;
+	}
+	return files[lo] == file;
+}
+
 void
-cache_forget_file(wide_db *db, uint64_t file)
+cache_forget_files(wide_db *db, const uint64_t *files, int n)
 {
 	struct cache_local *l = db->cache;
-	uint64_t n = (uint64_t) l->head->nbuckets * WAYS;
+	uint64_t entries = (uint64_t) l->head->nbuckets * WAYS;
 
-	if (l->head->nsegments < SEGMENTS_MIN)
+	if (l->head->nsegments < SEGMENTS_MIN || n == 0)
 		return;
 	/* the search needs no lock: no process adds blocks of a file that is gone */
-	for (cache_entry *e = l->entry; e < l->entry + n; e++)
+	for (cache_entry *e = l->entry; e < l->entry + entries; e++)
 	{
-		if (!entry_of_file(e, file))
+		if (!entry_of_files(e, files, n))
 			continue;
 		if (segment_lock(db, LOCK_CACHE) != WIDE_OK)
 			return;
-		if (entry_of_file(e, file))
+		if (entry_of_files(e, files, n))
 			entry_write(l, e, 0, 0, 0, 0, 0);
 		segment_unlock(db, LOCK_CACHE);
 	}

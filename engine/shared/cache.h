@@ -53,8 +53,9 @@ extern void cache_abandon(wide_db *db, const cache_place *p);
 extern void cache_private(void *malloced, uint32_t len, block_ref *out);
 /* Releases a block and clears *ref.  Does nothing if *ref is no block. */
 extern void cache_unpin(wide_db *db, block_ref *ref);
-/* Removes all blocks of a file that no process reads any more. */
-extern void cache_forget_file(wide_db *db, uint64_t file);
+/* Removes all blocks of n files that no process reads any more, in one pass through the cache.
+ * files: ascending. */
+extern void cache_forget_files(wide_db *db, const uint64_t *files, int n);
 /* Returns the bytes of all blocks in the cache. */
 extern uint64_t cache_used(wide_db *db);
 

@@ -239,12 +239,14 @@ enum file_flags
  */
 typedef struct file_meta
 {
-	uint64_t number; /* names the file: %08x.sst */
+	uint64_t number;	/* names the sorted file, for ever */
+	uint64_t container; /* the file of the directory that has it, and where; see file_container */
+	uint64_t offset;
 	wide_family_id family;
 	uint8_t level;
 	uint8_t flags; /* enum file_flags */
 	uint8_t min_len, max_len;
-	uint64_t bytes;		/* size of the file */
+	uint64_t bytes;		/* size of the sorted file */
 	uint64_t raw_bytes; /* keys and values before encoding */
 	uint64_t cells, rows, tombstones;
 	uint64_t blocks;		/* data blocks */
@@ -256,18 +258,39 @@ typedef struct file_meta
 	uint8_t max_row[FILE_BOUND];
 } file_meta;
 
-/* A file of the set, live or dead; under LOCK_SET. */
+/* Returns the number of the file of the directory that has the sorted file: its own, unless it
+ * shares a container with others. */
+static inline uint64_t
+file_container(const file_meta *f)
+{
+	return f->container != 0 ? f->container : f->number;
+}
+
+/* A sorted file of the set, live or dead; under LOCK_SET.  Links are index + 1. */
 typedef struct file_slot
 {
 	file_meta meta;
-	uint64_t removed_version; /* 0 = live; else dead: not in the set from this version on */
-	uint32_t next;			  /* link of the family's list, the free or the dead list; index + 1 */
-	uint32_t in_use;
-	uint64_t added_version; /* in the set from this version on */
-	uint32_t pending;		/* dead, but no durable edit says so yet: must not be unlinked */
-	uint32_t moved;	 /* dead, but the file lives on in another slot (other level): never unlinked */
-	uint32_t listed; /* the manifest names it; not if a batch has linked it since the last edit */
+	uint64_t removed_version;		 /* 0 = live; else dead: not in the set from this version on */
+	uint64_t added_version;			 /* in the set from this version on */
+	uint32_t next;					 /* of its family's live or dead files, or of the free list */
+	uint32_t dead_next, dead_before; /* the list of all dead files, in the order of their deaths */
+	uint32_t hash_next;				 /* slots whose numbers have one hash */
+	uint32_t container;				 /* index + 1 of the container's slot */
+	uint8_t in_use;
+	uint8_t pending; /* dead, but no durable edit says so yet: must not be unlinked */
+	uint8_t listed;	 /* the manifest names it; not if a batch has linked it since the last edit */
 } file_slot;
+
+/* A file of the directory, which holds one sorted file or several; under LOCK_SET. */
+typedef struct container_slot
+{
+	uint64_t number;	 /* names it: %08x.sst; 0: the slot is free */
+	uint64_t bytes;		 /* up to the end of the last sorted file that the set has known in it */
+	uint64_t live_bytes; /* of live sorted files */
+	uint32_t live;		 /* file slots that refer to it and are live */
+	uint32_t slots;		 /* file slots that refer to it */
+	uint32_t next;		 /* slots whose numbers have one hash, or the free list; index + 1 */
+} container_slot;
 
 /* The file set.  Members without _Atomic are read and written under LOCK_SET. */
 typedef struct set_state
@@ -289,14 +312,19 @@ typedef struct set_state
 	uint32_t older; /* the store was opened in a state that is not the manifest's newest: see
 					 * file_set_load.c */
 
-	/* file slots; lists are linked by file_slot.next and begin with index + 1 */
-	uint32_t max_files;				 /* slots that file_set_load has formatted */
-	uint32_t free_files, dead_files; /* first slots of the two lists */
-	uint32_t reserved_files;		 /* slots promised to prepared bulk batches */
-	uint32_t nfiles;				 /* live files */
-	uint32_t nunlisted;				 /* live files that are not listed */
-	uint32_t ndead;					 /* dead files */
-	uint32_t npending;				 /* dead files with pending set */
+	/* slots of files and of containers; lists begin with index + 1 */
+	uint32_t max_files;		 /* of each; 0: file_set_load has not formatted them */
+	uint32_t used_files;	 /* file slots from here on were never taken */
+	uint32_t free_files;	 /* those below that are free */
+	uint32_t dead_first;	 /* the dead file that died first */
+	uint32_t dead_last;		 /* and last */
+	uint32_t reserved_files; /* slots promised to prepared bulk batches and to edits */
+	uint32_t nfiles;		 /* live files */
+	uint32_t nunlisted;		 /* live files that are not listed */
+	uint32_t ndead;			 /* dead files */
+	uint32_t npending;		 /* dead files with pending set */
+	uint32_t used_containers, free_containers, ncontainers;
+	uint64_t file_bytes; /* of live files */
 
 	/* work on files */
 	_Atomic uint32_t work_word; /* futex: rises when work appears */
@@ -332,9 +360,12 @@ typedef struct family_slot
 	wide_family f;						/* f.id == 0: free */
 	uint64_t seq;						/* last change */
 	family_floor floors[FAMILY_FLOORS]; /* oldest first */
-	/* live files; under LOCK_SET */
-	uint32_t files; /* list of file slots: index + 1 */
-	uint32_t nfiles;
+	/* under LOCK_SET */
+	uint32_t files;					/* live files: list of file slots, index + 1 */
+	uint32_t dead_files;			/* dead files, the same */
+	uint32_t nfiles;				/* live files */
+	uint32_t hash_next;				/* families whose ids have one hash; index + 1 */
+	uint32_t job;					/* the job that compacts it: index + 1; 0: none */
 	_Atomic uint64_t files_version; /* set.version of the last change: see file_set.c */
 	/* encoded row at which the last compaction of each level ended; the next one goes on there */
 	uint8_t cursor[SET_LEVELS][FILE_BOUND];
@@ -432,6 +463,10 @@ typedef struct segment
 	/* offsets of the arrays */
 	uint64_t slots, files, tables, families, bindings, locks, cache, regions;
 	uint64_t cache_pins; /* for each process slot cache_pins_bytes(): its pins of cache segments */
+	uint64_t containers;
+	/* hash tables: index + 1 of the first slot, by number or id */
+	uint64_t file_index, container_index, family_index;
+	uint32_t file_bits, family_bits; /* entries of the tables, as powers of two */
 	uint32_t max_families, max_bindings;
 
 	_Alignas(64) pthread_mutex_t lock[LOCK_COUNT];
@@ -497,6 +532,19 @@ static inline file_slot *
 layout_files(wide_db *db)
 {
 	return LAYOUT_AT(db, db->seg->files);
+}
+
+static inline container_slot *
+layout_containers(wide_db *db)
+{
+	return LAYOUT_AT(db, db->seg->containers);
+}
+
+/* Returns the entry of a hash table in the segment for a number. */
+static inline uint32_t *
+layout_bucket(wide_db *db, uint64_t index, uint32_t bits, uint64_t number)
+{
+	return (uint32_t *) LAYOUT_AT(db, index) + (number * 0x9e3779b97f4a7c15ull >> (64 - bits));
 }
 
 static inline table_slot *

@@ -82,7 +82,7 @@ sst_cursor_close(sst_cursor *c)
 static __attribute__((noinline)) wide_status
 place(const sst_cursor *c, uint64_t off, wide_status st)
 {
-	return st == WIDE_CORRUPT ? sst_reader_corrupt(c->r->number, off, wide_error_text()) : st;
+	return st == WIDE_CORRUPT ? sst_reader_corrupt(c->r, off, wide_error_text()) : st;
 }
 
 static inline wide_status
@@ -123,7 +123,7 @@ load_block(sst_cursor *c)
 	int64_t began;
 
 	if (!c->index.valid)
-		return sst_reader_corrupt(c->r->number, c->r->parts[c->partition].index.off,
+		return sst_reader_corrupt(c->r, c->r->parts[c->partition].index.off,
 								  "an index block is empty or too short");
 	TRY(sst_reader_handle(c->r, &c->index.e, &h));
 	if (c->block_ref.data != NULL && c->block_off == h.off)
@@ -157,7 +157,7 @@ static inline wide_status
 arrived(sst_cursor *c)
 {
 	if (!c->block.valid)
-		return sst_reader_corrupt(c->r->number, c->block_off,
+		return sst_reader_corrupt(c->r, c->block_off,
 								  "a data block ends before its index entry says");
 	set_seq(c);
 	c->valid = true;
@@ -176,7 +176,7 @@ found(sst_cursor *c, bool below, const uint8_t *ukey, uint32_t klen)
 	if ((ukey_compare(c->block.e.ukey, c->block.e.klen, ukey, klen) < 0) == below)
 		return WIDE_OK;
 	c->valid = false;
-	return sst_reader_corrupt(c->r->number, c->block_off, "keys are not in order");
+	return sst_reader_corrupt(c->r, c->block_off, "keys are not in order");
 }
 
 /* Searches among the stored sequence numbers. */
@@ -302,7 +302,7 @@ sst_cursor_index(sst_cursor *c, uint64_t block)
 		if (c->index.valid && block < c->index.entries)
 			return WIDE_OK;
 	}
-	return sst_reader_corrupt(c->r->number, c->r->body, "an index block is empty or too short");
+	return sst_reader_corrupt(c->r, c->r->body, "an index block is empty or too short");
 }
 
 /* Moves to the first entry of the index cursor's data block. */

@@ -41,9 +41,9 @@ sst_read_ahead_get(const sst_input *f, sst_read_ahead *a, size_t n, uint64_t off
 	}
 	/* what comes next is read while the caller works through this */
 	if (off + want < f->size)
-		f->os->will_read(f->os, f->fd, off + want, 2 * PRIVATE_BYTES);
+		f->os->will_read(f->os, f->fd, f->base + off + want, 2 * PRIVATE_BYTES);
 	*p = a->data;
-	*got = f->os->pread(f->os, f->fd, a->data, want, off);
+	*got = f->os->pread(f->os, f->fd, a->data, want, f->base + off);
 	a->off = off;
 	a->len = *got < 0 ? 0 : (size_t) *got;
 	return WIDE_OK;

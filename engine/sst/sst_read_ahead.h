@@ -5,11 +5,12 @@
 #include "engine/wide.h"
 #include "engine/base/os.h"
 
-/* An open file. */
+/* An open sorted file. */
 typedef struct sst_input
 {
 	wide_os *os;
 	int fd;
+	uint64_t base; /* where it begins in the file of the directory; offsets count from here */
 	uint64_t size; /* bytes */
 } sst_input;
 

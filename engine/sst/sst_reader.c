@@ -5,6 +5,8 @@
  * into an array of partitions.  Index, filter and data blocks go through the block cache.  Readers
  * are kept in a hash table; beyond MAX_OPEN the one that was used longest ago and is not pinned is
  * closed.  It is searched for, which takes a fraction of the time that opening a file takes.
+ * Readers of sorted files that share a container share its descriptor, so there are never more
+ * descriptors than readers.
  *
  * Invariants: nothing that comes from the file is trusted.  A handle is used only if it lies inside
  * the file, a block only if its checksum is right.  The checksum covers file number and offset, so
@@ -45,10 +47,20 @@
 #define FILTER_TRIAL  1024
 #define FILTER_SAMPLE 7 /* times that it is not asked */
 
+/* A file of the directory that is open for readers of several sorted files in it. */
+struct open_container
+{
+	struct open_container *next;
+	uint64_t number;
+	int fd;
+	int readers;
+};
+
 /* The open files of a process. */
 struct sst_readers
 {
-	sst_reader *bucket[BUCKETS]; /* by number */
+	sst_reader *bucket[BUCKETS];				/* by number */
+	struct open_container *containers[BUCKETS]; /* by number */
 	int n;
 	uint64_t uses; /* calls of sst_reader_get */
 	buffer stored; /* a block as it is in the file */
@@ -56,10 +68,11 @@ struct sst_readers
 };
 
 wide_status
-sst_reader_corrupt(uint64_t number, uint64_t off, const char *what)
+sst_reader_corrupt(const sst_reader *r, uint64_t off, const char *what)
 {
 	return status_fail(WIDE_CORRUPT, "file %08llx.sst at offset %llu: %s",
-					   (unsigned long long) number, (unsigned long long) off, what);
+					   (unsigned long long) r->container, (unsigned long long) (r->file.base + off),
+					   what);
 }
 
 static wide_status
@@ -87,7 +100,7 @@ read_stored(sst_reader *r, sst_handle h, sst_read_ahead *ahead, const uint8_t **
 	int64_t got;
 
 	if (h.off > r->file.size || n > r->file.size - h.off)
-		return sst_reader_corrupt(r->number, h.off, "a block reaches beyond the end of the file");
+		return sst_reader_corrupt(r, h.off, "a block reaches beyond the end of the file");
 	if (ahead != NULL)
 		TRY(sst_read_ahead_get(&r->file, ahead, n, h.off, p, &got));
 	else
@@ -96,18 +109,18 @@ read_stored(sst_reader *r, sst_handle h, sst_read_ahead *ahead, const uint8_t **
 		TRY(buffer_reserve(stored, n));
 		*p = stored->data;
 		host_waits(r->db, WIDE_WAIT_READ);
-		got = r->file.os->pread(r->file.os, r->file.fd, stored->data, n, h.off);
+		got = r->file.os->pread(r->file.os, r->file.fd, stored->data, n, r->file.base + h.off);
 		host_waits(r->db, WIDE_WAIT_NONE);
 	}
 	if (got < 0)
 	{
 		char path[SST_PATH];
 
-		sst_file_path(r->db, r->number, path, sizeof(path));
+		sst_file_path(r->db, r->container, path, sizeof(path));
 		return os_fail(got, "read file", path);
 	}
 	if ((size_t) got < n)
-		return sst_reader_corrupt(r->number, h.off, "the file is shorter than it was");
+		return sst_reader_corrupt(r, h.off, "the file is shorter than it was");
 	return WIDE_OK;
 }
 
@@ -124,7 +137,7 @@ expand(sst_reader *r, sst_handle h, const uint8_t *p, uint8_t *to, uint32_t raw_
 	}
 	n = ZSTD_decompressDCtx(r->db->readers->zstd, to, raw_len, p, h.len);
 	if (ZSTD_isError(n) || n != raw_len)
-		return sst_reader_corrupt(r->number, h.off, "a block cannot be uncompressed");
+		return sst_reader_corrupt(r, h.off, "a block cannot be uncompressed");
 	return WIDE_OK;
 }
 
@@ -146,12 +159,12 @@ sst_reader_block(sst_reader *r, sst_handle h, int flags, bool high, sst_read_ahe
 	TRY(read_stored(r, h, ahead, &p));
 	if (!hash_verify(p, (size_t) h.len + 5, sst_file_seed(r->number, h.off),
 					 get_u64le(p + h.len + 5)))
-		return sst_reader_corrupt(r->number, h.off, "the checksum of a block is wrong");
+		return sst_reader_corrupt(r, h.off, "the checksum of a block is wrong");
 	raw_len = get_u32le(p + h.len + 1);
 	if (p[h.len] > 1 || raw_len == 0 || raw_len > SST_BLOCK_MAX ||
 		(p[h.len] == 0 && raw_len != h.len) ||
 		(p[h.len] == 1 && ZSTD_getFrameContentSize(p, h.len) != raw_len))
-		return sst_reader_corrupt(r->number, h.off, "the trailer of a block is malformed");
+		return sst_reader_corrupt(r, h.off, "the trailer of a block is malformed");
 	if ((flags & SST_NO_CACHE) != 0 || raw_len > SST_CACHE_MAX)
 	{
 		place = (cache_place) {.to = malloc(raw_len), .len = raw_len, .place = UINT32_MAX};
@@ -189,7 +202,7 @@ sst_reader_handle(const sst_reader *r, const entry *e, sst_handle *h)
 
 	if ((p = varint_get(e->value, end, &off)) == NULL || (p = varint_get(p, end, &len)) == NULL ||
 		(p = varint_get(p, end, &h->rows)) == NULL || p != end || !handle_inside(r, off, len))
-		return sst_reader_corrupt(r->number, r->body, "an index entry is malformed");
+		return sst_reader_corrupt(r, r->body, "an index entry is malformed");
 	h->off = off;
 	h->len = (uint32_t) len;
 	return WIDE_OK;
@@ -208,11 +221,11 @@ parse_partition(sst_reader *r, const entry *e, sst_partition *part)
 
 	for (int i = 0; i < 6; i++)
 		if ((p = varint_get(p, end, &v[i])) == NULL)
-			return sst_reader_corrupt(r->number, r->body, "a top index entry is malformed");
+			return sst_reader_corrupt(r, r->body, "a top index entry is malformed");
 	if (p != end || !handle_inside(r, v[0], v[1]) || (v[3] > 0 && !handle_inside(r, v[2], v[3])) ||
 		v[4] > r->prop.meta.blocks || v[5] > r->prop.meta.rows ||
 		(r->nparts > 0 && (v[4] < part[-1].blocks || v[5] < part[-1].rows)))
-		return sst_reader_corrupt(r->number, r->body, "a top index entry is out of range");
+		return sst_reader_corrupt(r, r->body, "a top index entry is out of range");
 	part->last = *e;
 	part->index.off = v[0];
 	part->index.len = (uint32_t) v[1];
@@ -250,7 +263,7 @@ load_top(sst_reader *r, sst_handle h)
 	}
 	if (r->nparts == 0 || r->parts[r->nparts - 1].blocks != r->prop.meta.blocks ||
 		r->parts[r->nparts - 1].rows != r->prop.meta.rows)
-		st = sst_reader_corrupt(r->number, h.off, "the top index does not cover the file");
+		st = sst_reader_corrupt(r, h.off, "the top index does not cover the file");
 done:
 	block_close(&c);
 	cache_unpin(r->db, &ref);
@@ -268,13 +281,12 @@ load_properties(sst_reader *r, sst_handle h, const file_meta *meta)
 	ok = sst_properties_get(ref.data, ref.len, &r->prop);
 	cache_unpin(r->db, &ref);
 	if (!ok)
-		return sst_reader_corrupt(r->number, h.off, "the meta block is malformed");
+		return sst_reader_corrupt(r, h.off, "the meta block is malformed");
 	if (m->number != r->number || m->family != meta->family)
-		return sst_reader_corrupt(r->number, h.off, "the meta block is of another file");
+		return sst_reader_corrupt(r, h.off, "the meta block is of another file");
 	if ((meta->bytes != 0 && meta->bytes != r->file.size) ||
 		(meta->cells != 0 && meta->cells != m->cells) || (meta->global_seq != 0 && !r->prop.global))
-		return sst_reader_corrupt(r->number, h.off,
-								  "the file is not the one that the manifest lists");
+		return sst_reader_corrupt(r, h.off, "the file is not the one that the manifest lists");
 	return WIDE_OK;
 }
 
@@ -288,24 +300,31 @@ load_footer(sst_reader *r, const file_meta *meta)
 	sst_handle prop;
 	int64_t n;
 
-	sst_file_path(r->db, r->number, path, sizeof(path));
+	sst_file_path(r->db, r->container, path, sizeof(path));
 	if ((n = os->size(os, r->file.fd)) < 0)
 		return os_fail(n, "get the size of file", path);
 	r->file.size = (uint64_t) n;
+	if (meta->container != 0)
+	{
+		/* the footer is where the manifest says */
+		if (meta->offset > r->file.size || meta->bytes > r->file.size - meta->offset)
+			return sst_reader_corrupt(r, 0, "the file is too short");
+		r->file.size = meta->bytes;
+	}
 	if (r->file.size < SST_FOOTER)
-		return sst_reader_corrupt(r->number, r->file.size, "the file is too short");
-	if ((n = os->pread(os, r->file.fd, f, SST_FOOTER, r->file.size - SST_FOOTER)) < 0)
+		return sst_reader_corrupt(r, r->file.size, "the file is too short");
+	if ((n = os->pread(os, r->file.fd, f, SST_FOOTER, r->file.base + r->file.size - SST_FOOTER)) <
+		0)
 		return os_fail(n, "read file", path);
 	if (n != SST_FOOTER || get_u64le(f) != SST_MAGIC ||
 		!hash_verify(f, 56, SST_MAGIC, get_u64le(f + 56)))
-		return sst_reader_corrupt(r->number, r->file.size - SST_FOOTER, "the footer is damaged");
+		return sst_reader_corrupt(r, r->file.size - SST_FOOTER, "the footer is damaged");
 	if (get_u32le(f + 8) != SST_VERSION)
 		return status_fail(WIDE_CORRUPT,
 						   "file %08llx.sst has format version %u; this program reads version %u",
 						   (unsigned long long) r->number, get_u32le(f + 8), SST_VERSION);
 	if (get_u64le(f + 40) != r->number)
-		return sst_reader_corrupt(r->number, r->file.size - SST_FOOTER,
-								  "the footer is of another file");
+		return sst_reader_corrupt(r, r->file.size - SST_FOOTER, "the footer is of another file");
 	top.off = get_u64le(f + 16);
 	top.len = get_u32le(f + 24);
 	prop.len = get_u32le(f + 28);
@@ -314,11 +333,57 @@ load_footer(sst_reader *r, const file_meta *meta)
 	if (top.off > r->file.size || prop.off > r->file.size ||
 		prop.off - top.off != (uint64_t) top.len + SST_TRAILER ||
 		r->file.size - prop.off != (uint64_t) prop.len + SST_TRAILER + SST_FOOTER)
-		return sst_reader_corrupt(r->number, r->file.size - SST_FOOTER,
+		return sst_reader_corrupt(r, r->file.size - SST_FOOTER,
 								  "the footer does not match the size of the file");
 	r->body = top.off;
 	TRY(load_properties(r, prop, meta));
 	return load_top(r, top);
+}
+
+static uint32_t
+bucket_number(uint64_t number)
+{
+	return (uint32_t) (number * 0x9e3779b97f4a7c15ull >> 56) & (BUCKETS - 1);
+}
+
+/* Opens the file of the directory; if descriptors have run out, closes readers: other code of the
+ * process uses descriptors, too. */
+static int
+open_file(struct sst_readers *rs, wide_db *db, const char *path)
+{
+	int fd;
+
+	do
+		fd = db->os->open(db->os, path, O_RDONLY);
+	while ((fd == -EMFILE || fd == -ENFILE) && drop_oldest(rs));
+	return fd;
+}
+
+/* Gives the reader the descriptor of its container, which it shares.  r->file.fd: it, or -errno. */
+static wide_status
+share_container(struct sst_readers *rs, sst_reader *r, const char *path)
+{
+	struct open_container **first = &rs->containers[bucket_number(r->container)], *c = *first;
+
+	while (c != NULL && c->number != r->container)
+		c = c->next;
+	if (c == NULL)
+	{
+		int fd = open_file(rs, r->db, path);
+
+		r->file.fd = fd;
+		if (fd < 0)
+			return WIDE_OK;
+		c = malloc(sizeof(*c));
+		if (c == NULL)
+			return status_fail(WIDE_NOMEM, "out of memory: %zu bytes", sizeof(*c));
+		*c = (struct open_container) {*first, r->container, fd, 0};
+		*first = c;
+	}
+	c->readers++;
+	r->open = c;
+	r->file.fd = c->fd;
+	return WIDE_OK;
 }
 
 wide_status
@@ -327,7 +392,7 @@ sst_reader_open(wide_db *db, const file_meta *meta, sst_reader **out)
 	struct sst_readers *rs = NULL;
 	char path[SST_PATH];
 	sst_reader *r;
-	wide_status st;
+	wide_status st = WIDE_OK;
 
 	*out = NULL;
 	TRY(readers_get(db, &rs));
@@ -336,19 +401,20 @@ sst_reader_open(wide_db *db, const file_meta *meta, sst_reader **out)
 		return status_fail(WIDE_NOMEM, "out of memory: %zu bytes", sizeof(*r));
 	r->db = db;
 	r->file.os = db->os;
+	r->file.base = meta->container != 0 ? meta->offset : 0;
 	r->number = meta->number;
+	r->container = file_container(meta);
 	r->global_seq = meta->global_seq;
-	sst_file_path(db, r->number, path, sizeof(path));
-	/* if descriptors have run out, close readers: other code of the process uses descriptors, too
-	 */
-	do
-		r->file.fd = db->os->open(db->os, path, O_RDONLY);
-	while ((r->file.fd == -EMFILE || r->file.fd == -ENFILE) && drop_oldest(rs));
-	if (r->file.fd == -ENOENT)
-		st = status_fail(WIDE_CORRUPT, "file \"%s\" is missing", path);
-	else if (r->file.fd < 0)
-		st = os_fail(r->file.fd, "open file", path);
+	sst_file_path(db, r->container, path, sizeof(path));
+	if (meta->container != 0)
+		st = share_container(rs, r, path);
 	else
+		r->file.fd = open_file(rs, db, path);
+	if (st == WIDE_OK && r->file.fd == -ENOENT)
+		st = status_fail(WIDE_CORRUPT, "file \"%s\" is missing", path);
+	else if (st == WIDE_OK && r->file.fd < 0)
+		st = os_fail(r->file.fd, "open file", path);
+	else if (st == WIDE_OK)
 		st = load_footer(r, meta);
 	if (st != WIDE_OK)
 		sst_reader_close(r);
@@ -360,7 +426,19 @@ sst_reader_open(wide_db *db, const file_meta *meta, sst_reader **out)
 void
 sst_reader_close(sst_reader *r)
 {
-	if (r->file.fd >= 0)
+	struct open_container *c = r->open;
+
+	if (c != NULL && --c->readers == 0)
+	{
+		struct open_container **link = &r->db->readers->containers[bucket_number(c->number)];
+
+		while (*link != c)
+			link = &(*link)->next;
+		*link = c->next;
+		free(c);
+		c = NULL;
+	}
+	if (c == NULL && r->file.fd >= 0)
 		r->db->os->close(r->db->os, r->file.fd);
 	free(r->parts);
 	buffer_free(&r->keys);
@@ -372,7 +450,7 @@ sst_reader_close(sst_reader *r)
 static sst_reader **
 bucket_of(struct sst_readers *rs, uint64_t number)
 {
-	return &rs->bucket[(number * 0x9e3779b97f4a7c15ull) >> 56 & (BUCKETS - 1)];
+	return &rs->bucket[bucket_number(number)];
 }
 
 /* Takes a reader out of the list; it is closed now or with its last pin. */
@@ -418,6 +496,13 @@ sst_reader_get(wide_db *db, const file_meta *meta, sst_reader **out)
 	bucket = bucket_of(rs, meta->number);
 	for (r = *bucket; r != NULL && r->number != meta->number; r = r->hash_next)
 		;
+	/* its bytes were copied to another container */
+	if (r != NULL && (r->container != file_container(meta) ||
+					  (meta->container != 0 && r->file.base != meta->offset)))
+	{
+		drop(rs, r);
+		r = NULL;
+	}
 	if (r == NULL)
 	{
 		while (rs->n >= MAX_OPEN && drop_oldest(rs))
@@ -430,12 +515,12 @@ sst_reader_get(wide_db *db, const file_meta *meta, sst_reader **out)
 	}
 	r->last_use = ++rs->uses;
 	if (r->prop.meta.family != meta->family)
-		return sst_reader_corrupt(r->number, 0, "the file is of another family than listed");
+		return sst_reader_corrupt(r, 0, "the file is of another family than listed");
 	/* a file that was written before its commit gets its sequence number later, once */
 	if (r->global_seq != meta->global_seq)
 	{
 		if (!r->prop.global || r->global_seq != 0)
-			return sst_reader_corrupt(r->number, 0, "the file already has another sequence number");
+			return sst_reader_corrupt(r, 0, "the file already has another sequence number");
 		r->global_seq = meta->global_seq;
 	}
 	r->pins++;

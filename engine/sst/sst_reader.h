@@ -34,12 +34,16 @@ typedef struct sst_partition
 	uint64_t rows;	   /* rows of the file that begin up to there */
 } sst_partition;
 
-/* A file that this process has open. */
+struct open_container;
+
+/* A sorted file that this process has open. */
 typedef struct sst_reader
 {
 	wide_db *db;
 	uint64_t number;
-	uint64_t global_seq; /* sequence number of all entries; 0: each has its own */
+	uint64_t container;			 /* see file_container */
+	struct open_container *open; /* whose descriptor it shares; NULL: it has its own */
+	uint64_t global_seq;		 /* sequence number of all entries; 0: each has its own */
 	sst_properties prop;
 	sst_input file;
 	uint64_t body; /* offset where the partitions end and the top index begins */
@@ -121,7 +125,7 @@ extern uint32_t sst_reader_find_partition(const sst_reader *r, const uint8_t *uk
 extern wide_status sst_reader_handle(const sst_reader *r, const entry *e, sst_handle *h);
 
 /* Returns WIDE_CORRUPT with a text that names the file and the offset. */
-extern wide_status sst_reader_corrupt(uint64_t number, uint64_t off, const char *what)
+extern wide_status sst_reader_corrupt(const sst_reader *r, uint64_t off, const char *what)
 	__attribute__((cold));
 
 #endif /* WIDE_SST_READER_H */

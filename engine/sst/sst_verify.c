@@ -63,7 +63,7 @@ problem(verify *v, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	snprintf(name, sizeof(name), "%08llx.sst", (unsigned long long) v->listed->number);
+	snprintf(name, sizeof(name), "%08llx.sst", (unsigned long long) file_container(v->listed));
 	st = v->fn != NULL ? v->fn(v->arg, name, text)
 					   : status_fail(WIDE_CORRUPT, "file %s: %s", name, text);
 	v->ended = st != WIDE_OK;

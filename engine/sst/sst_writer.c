@@ -33,6 +33,9 @@
  * and the filter of its partition, waits with it, as an ended_block and filter notes.  The bytes of
  * the file do not depend on the helper.
  *
+ * The file is made when the first bytes are written to it, so a small sorted file need not have
+ * one: its bytes can go into a container with those of others.
+ *
  * Invariants: a file has its final name only when it is complete, and synced unless its bytes go
  * into the log (sst_writer_unsynced).  A writer that has failed stays failed.
  *
@@ -134,7 +137,7 @@ struct sst_writer
 	int oldest,
 		submitted; /* groups [oldest, oldest + submitted) are the thread's; the next is filled */
 	/* the file */
-	int fd;
+	int fd;		  /* -1: not made yet */
 	buffer out;	  /* what is not yet written */
 	uint64_t off; /* of out in the file */
 	char path[SST_PATH];
@@ -143,6 +146,17 @@ struct sst_writer
 
 /* ---------------------------------------------------------------- output */
 
+/* Makes the file, under its temporary name. */
+static wide_status
+create_file(sst_writer *w)
+{
+	sst_file_path(w->db, w->tally.meta.number, w->path, sizeof(w->path));
+	snprintf(w->tmp, sizeof(w->tmp), "%s.tmp", w->path);
+	/* a crash may have left one */
+	w->fd = os_create(w->db->os, w->tmp);
+	return w->fd < 0 ? os_fail(w->fd, "create file", w->tmp) : WIDE_OK;
+}
+
 static wide_status
 write_out(sst_writer *w)
 {
@@ -150,6 +164,8 @@ write_out(sst_writer *w)
 
 	if (w->out.len == 0)
 		return WIDE_OK;
+	if (w->fd < 0)
+		TRY(create_file(w));
 	r = w->db->os->pwrite(w->db->os, w->fd, w->out.data, w->out.len, w->off);
 	if (r < 0)
 		return os_fail(r, "write file", w->tmp);
@@ -562,17 +578,7 @@ sst_writer_open(wide_db *db, uint64_t number, wide_family_id family, int level,
 		writer_free(w);
 		return status_fail(WIDE_NOMEM, "out of memory for a file writer");
 	}
-	sst_file_path(db, number, w->path, sizeof(w->path));
-	snprintf(w->tmp, sizeof(w->tmp), "%s.tmp", w->path);
-	/* a crash may have left one */
-	w->fd = os_create(db->os, w->tmp);
-	if (w->fd < 0)
-	{
-		wide_status st = os_fail(w->fd, "create file", w->tmp);
-
-		writer_free(w);
-		return st;
-	}
+	w->fd = -1;
 	*out = w;
 	return WIDE_OK;
 }
@@ -694,15 +700,14 @@ write_end(sst_writer *w)
 	put_u64le(footer + 32, meta.off);
 	put_u64le(footer + 40, w->tally.meta.number);
 	put_u64le(footer + 56, hash_xxh3(footer, 56, SST_MAGIC));
-	TRY_GOTO(buffer_append(&w->out, footer, sizeof(footer)));
-	st = write_out(w);
+	st = buffer_append(&w->out, footer, sizeof(footer));
 done:
 	buffer_free(&b);
 	return st;
 }
 
 wide_status
-sst_writer_finish(sst_writer *w, file_meta *meta)
+sst_writer_finish(sst_writer *w, file_meta *meta, buffer *small)
 {
 	wide_os *os = w->db->os;
 	wide_status st;
@@ -710,6 +715,17 @@ sst_writer_finish(sst_writer *w, file_meta *meta)
 
 	TRY_GOTO(w->failed);
 	TRY_GOTO(write_end(w));
+	if (small != NULL)
+		small->len = 0;
+	if (small != NULL && w->fd < 0)
+	{
+		TRY_GOTO(buffer_append(small, w->out.data, w->out.len));
+		*meta = w->tally.meta;
+		meta->bytes = w->out.len;
+		writer_free(w);
+		return WIDE_OK;
+	}
+	TRY_GOTO(write_out(w));
 	injection_point("sst-written");
 	if (!w->unsynced)
 	{
@@ -744,6 +760,7 @@ sst_writer_abandon(sst_writer *w)
 	if (w->fd >= 0)
 		os->close(os, w->fd);
 	/* if this fails, recovery removes the file with the other orphans */
-	os->unlink(os, w->tmp);
+	if (w->tmp[0] != 0)
+		os->unlink(os, w->tmp);
 	writer_free(w);
 }

@@ -3,6 +3,7 @@
 #define WIDE_SST_WRITER_H
 
 #include "engine/wide.h"
+#include "engine/base/buffer.h"
 #include "engine/base/entry.h"
 #include "engine/base/helper.h"
 #include "engine/base/tunable.h"
@@ -12,7 +13,8 @@
 typedef struct sst_writer sst_writer;
 
 /*
- * Begins dir/NNNNNNNN.sst.tmp.  sst_writer_finish() gives it its name; the caller syncs the
+ * Begins a sorted file.  It gets a file of the directory, NNNNNNNN.sst.tmp, with its first bytes
+ * beyond a buffer of 256 KiB.  sst_writer_finish() gives that its name; the caller syncs the
  * directory before the file is listed anywhere (sst_file_sync_dir, once for many files). level: for
  * which the file is written.  opt is copied. global: all entries have seq 0, and the caller sets
  * meta.global_seq at their commit. Errors: WIDE_NOMEM, others of os_fail().
@@ -43,9 +45,13 @@ extern uint64_t sst_writer_bytes(const sst_writer *w);
  * *column: it begins another column. */
 extern bool sst_writer_may_end(sst_writer *w, const entry *e, bool *column);
 
-/* Completes the file and sets *meta to its facts.  After an error the file is removed.  Frees w in
- * both cases.  Errors: as of sst_writer_add; WIDE_INVALID if there was no entry. */
-extern wide_status sst_writer_finish(sst_writer *w, file_meta *meta);
+/*
+ * Completes the sorted file and sets *meta to its facts.  small not NULL: if it has no file of the
+ * directory yet it gets none; *small is all of its bytes.  Else *small is empty.
+ * After an error the file is removed.  Frees w in both cases.
+ * Errors: as of sst_writer_add; WIDE_INVALID if there was no entry.
+ */
+extern wide_status sst_writer_finish(sst_writer *w, file_meta *meta, buffer *small);
 
 /* Removes the file and frees w. */
 extern void sst_writer_abandon(sst_writer *w);

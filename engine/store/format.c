@@ -4,7 +4,9 @@
  * Parts, each aligned to 64 bytes, with their offsets in the head (struct segment):
  *
  *     head    process slots[max_processes]    file slots[max_files]
- *     tables[max_tables]    families[4 x max_tables]    bindings[2 x max_tables]
+ *     containers[max_files]    index of files    index of containers
+ *     tables[max_tables]    families[4 x max_tables]    index of families
+ *     bindings[2 x max_tables]
  *     row locks[lock_buckets]    block cache    cache pins[max_processes]
  *     memtable regions[WIDE_MEMTABLES]
  *
@@ -28,8 +30,16 @@ static const wide_config config_default = {.memtable_size = 16 * MIB,
 										   .cache_size = 128 * MIB,
 										   .max_processes = 256,
 										   .max_tables = 1000,
-										   .max_files = 8192,
 										   .lock_buckets = 32768};
+
+#define FAMILIES_OF_TABLE 4
+/*
+ * Sorted files, unless they are configured: for large families 8192, which are cut to larger files
+ * when they do not suffice (output_cut), and for each family six: four on level 0, one below, and
+ * one that replaces them.
+ */
+#define FILES_LEAST		  8192
+#define FILES_OF_FAMILY	  6
 
 /* Shrinking stops here.  max_processes is not shrunk: the host needs as many. */
 static const wide_config config_least = {.memtable_size = 1 * MIB,
@@ -62,11 +72,22 @@ config_defaults(wide_config *c)
 	if (c->max_tables == 0)
 		c->max_tables = config_default.max_tables;
 	if (c->max_files == 0)
-		c->max_files = config_default.max_files;
+		c->max_files = FILES_LEAST + c->max_tables * FAMILIES_OF_TABLE * FILES_OF_FAMILY;
 	if (c->lock_buckets == 0)
 		c->lock_buckets = config_default.lock_buckets;
 	c->memtable_size = ALIGN64(c->memtable_size);
 	c->lock_buckets = power_of_two_below(c->lock_buckets);
+}
+
+/* Returns the least b with 2^b >= n. */
+static uint32_t
+bits_of(uint32_t n)
+{
+	uint32_t bits = 1;
+
+	while (bits < 31 && (uint32_t) 1 << bits < n)
+		bits++;
+	return bits;
 }
 
 /* Sets the offsets of all parts and the sizes derived from the configuration in *s; returns the
@@ -76,13 +97,19 @@ layout(const wide_config *c, segment *s)
 {
 	uint64_t at = ALIGN64(sizeof(segment));
 
-	s->max_families = c->max_tables * 4;
+	s->max_families = c->max_tables * FAMILIES_OF_TABLE;
 	s->max_bindings = c->max_tables * 2;
+	s->file_bits = bits_of(c->max_files);
+	s->family_bits = bits_of(s->max_families);
 #define PART(field, bytes) (s->field = at, at += ALIGN64(bytes))
 	PART(slots, (uint64_t) c->max_processes * sizeof(process_slot));
 	PART(files, (uint64_t) c->max_files * sizeof(file_slot));
+	PART(containers, (uint64_t) c->max_files * sizeof(container_slot));
+	PART(file_index, sizeof(uint32_t) << s->file_bits);
+	PART(container_index, sizeof(uint32_t) << s->file_bits);
 	PART(tables, (uint64_t) c->max_tables * sizeof(table_slot));
 	PART(families, (uint64_t) s->max_families * sizeof(family_slot));
+	PART(family_index, sizeof(uint32_t) << s->family_bits);
 	PART(bindings, (uint64_t) s->max_bindings * sizeof(binding_slot));
 	PART(locks, (uint64_t) c->lock_buckets * ROW_LOCK_BUCKET_BYTES);
 	PART(cache, cache_bytes_needed(c->cache_size));
@@ -169,6 +196,7 @@ format_build_id(void)
 		sizeof(commit_state),
 		sizeof(set_state),
 		sizeof(file_slot),
+		sizeof(container_slot),
 		sizeof(table_slot),
 		sizeof(family_slot),
 		sizeof(binding_slot),

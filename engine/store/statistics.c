@@ -35,19 +35,13 @@ state_of_memtables(wide_db *db, wide_stats *out)
 static void
 state_of_files(wide_db *db, wide_stats *out)
 {
-	file_slot *files = layout_files(db);
-
 	if (segment_lock(db, LOCK_SET) != WIDE_OK)
 		return;
 	out->flushed_lsn = db->seg->set.flushed_seq;
 	out->restart_lsn = db->seg->set.restart_lsn;
 	out->reserved_files = db->seg->set.reserved_files;
-	for (uint32_t i = 0; i < db->seg->config.max_files; i++)
-		if (files[i].in_use && files[i].removed_version == 0)
-		{
-			out->files++;
-			out->file_bytes += files[i].meta.bytes;
-		}
+	out->files = db->seg->set.nfiles;
+	out->file_bytes = db->seg->set.file_bytes;
 	segment_unlock(db, LOCK_SET);
 }
 

@@ -84,16 +84,16 @@ verify_family(verification *v, const version_pin *pin, wide_family_id id)
 		TRY(segment_check(v->db));
 		if (host_interrupted(v->db))
 			return status_fail(WIDE_INTERRUPTED, "interrupted");
-		if (!directory_has(&v->names, f->number) && !file_set_has_file(v->db, f->number))
+		if (!directory_has(&v->names, file_container(f)) && !file_set_has_file(v->db, f->number))
 			continue; /* removed meanwhile */
-		if (!directory_has(&v->names, f->number))
+		if (!directory_has(&v->names, file_container(f)))
 		{
 			/* perhaps written after the directory was read: try to open it */
 			sst_reader *r;
 
 			if (sst_reader_get(v->db, f, &r) != WIDE_OK)
 			{
-				TRY(problem(v, f->number, "the file is missing"));
+				TRY(problem(v, file_container(f), "the file is missing"));
 				continue;
 			}
 			sst_reader_put(v->db, r);
@@ -107,7 +107,7 @@ verify_family(verification *v, const version_pin *pin, wide_family_id id)
 		if (!(f->flags & FILE_MAX_CUT) && !(files.files[i + 1].flags & FILE_MIN_CUT) &&
 			ukey_compare(f->max_row, f->max_len, files.files[i + 1].min_row,
 						 files.files[i + 1].min_len) > 0)
-			TRY(problem(v, f->number, "the file overlaps the next file of its level"));
+			TRY(problem(v, file_container(f), "the file overlaps the next file of its level"));
 	}
 	return WIDE_OK;
 }
@@ -140,11 +140,11 @@ verify_unknown(verification *v)
 		return WIDE_OK;
 	for (size_t i = 0; i < v->names.files.len / sizeof *p; i++)
 	{
-		if (file_set_has_file(v->db, p[i]))
+		if (file_set_has_container(v->db, p[i]))
 			continue;
 		/* the file may have been removed, or listed, since the directory was read */
 		sst_file_path(v->db, p[i], path, sizeof path);
-		if (exists(v, path) && !work_in_progress(v->db) && !file_set_has_file(v->db, p[i]))
+		if (exists(v, path) && !work_in_progress(v->db) && !file_set_has_container(v->db, p[i]))
 			TRY(v->fn(v->arg, path, "the file does not belong to the store"));
 	}
 	p = (const uint64_t *) v->names.unfinished.data;

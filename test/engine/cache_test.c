@@ -101,12 +101,12 @@ test_basic(void **state)
 	/* file 1 is forgotten, file 2 stays */
 	assert_int_equal(put(db, 2, 0, false, &a), WIDE_OK);
 	cache_unpin(db, &a);
-	cache_forget_file(db, 1);
+	cache_forget_files(db, &(uint64_t) {1}, 1);
 	assert_false(cache_get(db, 1, 0, &a));
 	assert_true(cache_get(db, 2, 0, &a));
 	assert_true(block_right(2, 0, &a));
 	cache_unpin(db, &a);
-	cache_forget_file(db, 2);
+	cache_forget_files(db, &(uint64_t) {2}, 1);
 	assert_int_equal(cache_used(db), 0);
 	wide_detach(db);
 	fixture_unmap(base, cfg);
@@ -358,11 +358,11 @@ test_forgotten(void **state)
 		}
 		read_once(db, 100, f * 400, 200);
 		assert_true(count_hits(db, f, 200) >= 165);
-		cache_forget_file(db, f);
+		cache_forget_files(db, &(uint64_t) {f}, 1);
 		/* the same amount, looked up only once */
 		read_once(db, 200 + f, 0, 200);
 		assert_true(count_hits(db, 200 + f, 200) >= 185);
-		cache_forget_file(db, 200 + f);
+		cache_forget_files(db, &(uint64_t) {200 + f}, 1);
 	}
 	wide_detach(db);
 	fixture_unmap(base, cfg);
@@ -439,7 +439,7 @@ child_hammer(void *base, int number)
 		held[h].offset = offset;
 		CHILD_CHECK(block_right(file, offset, &held[h].r));
 		if (number == 0 && i % 500 == 0)
-			cache_forget_file(db, 1 + i / 500 % 3);
+			cache_forget_files(db, &(uint64_t) {1 + i / 500 % 3}, 1);
 	}
 	for (int h = 0; h < 8; h++)
 	{
@@ -471,7 +471,7 @@ test_hammer(void **state)
 		fixture_child_ok(pid[i]);
 	db = fixture_attach(base);
 	for (int f = 1; f <= 3; f++)
-		cache_forget_file(db, f);
+		cache_forget_files(db, &(uint64_t) {f}, 1);
 	assert_int_equal(cache_used(db), 0);
 	/* no pins remain */
 	for (uint32_t s = 0; s < cfg->max_processes; s++)
@@ -501,7 +501,7 @@ replace_all(void)
 static void
 forget(void)
 {
-	cache_forget_file(pause_db, 1);
+	cache_forget_files(pause_db, &(uint64_t) {1}, 1);
 }
 
 static void

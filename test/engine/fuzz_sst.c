@@ -118,7 +118,7 @@ write_corpus(void)
 				add(w, &key, row, 1, ENTRY_PUT);
 				add(w, &key, row, 2, ENTRY_PUT);
 			}
-			sst_writer_finish(w, &meta);
+			sst_writer_finish(w, &meta, NULL);
 		}
 		buffer_free(&key);
 	}
@@ -289,7 +289,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			sst_verify(db, &meta, no_problem, NULL);
 		}
 		sst_reader_forget(db, meta.number);
-		cache_forget_file(db, meta.number);
+		cache_forget_files(db, &(uint64_t) {meta.number}, 1);
 	}
 	return 0;
 }

@@ -193,7 +193,7 @@ write_file(const entries *es, const wide_family_options *o, enum way way, int st
 		if (stop >= 0 && st == WIDE_OK)
 			sst_writer_abandon(w);
 		else
-			st = sst_writer_finish(w, m);
+			st = sst_writer_finish(w, m, NULL);
 	}
 	helper_free(a);
 	threads_refused = false;

@@ -85,7 +85,7 @@ fill(fixture *f, uint64_t seed)
 			if (++in_run > 100 && f->nfiles < 3 && i > 0 &&
 				ukey_compare(e->ukey, e->rowlen, f->all.e[i - 1].ukey, f->all.e[i - 1].rowlen))
 			{
-				assert_ok(sst_writer_finish(w[2], &f->files[2 + f->nfiles++]));
+				assert_ok(sst_writer_finish(w[2], &f->files[2 + f->nfiles++], NULL));
 				assert_ok(sst_writer_open(f->t.db, 10 + (uint64_t) f->nfiles, FAMILY, 1, &opt,
 										  false, &w[2]));
 				in_run = 0;
@@ -93,9 +93,9 @@ fill(fixture *f, uint64_t seed)
 			assert_ok(sst_writer_add(w[2], e));
 		}
 	}
-	assert_ok(sst_writer_finish(w[0], &f->files[0]));
-	assert_ok(sst_writer_finish(w[1], &f->files[1]));
-	assert_ok(sst_writer_finish(w[2], &f->files[2 + f->nfiles++]));
+	assert_ok(sst_writer_finish(w[0], &f->files[0], NULL));
+	assert_ok(sst_writer_finish(w[1], &f->files[1], NULL));
+	assert_ok(sst_writer_finish(w[2], &f->files[2 + f->nfiles++], NULL));
 	assert_true(f->nfiles > 2);
 	assert_ok(merge_new(f->t.db, &f->m));
 	for (int i = 0; i < 2; i++)

@@ -31,7 +31,7 @@ test_fit(void **state)
 	assert_int_equal(c.cache_size, 128 << 20);
 	assert_int_equal(c.max_processes, 256);
 	assert_int_equal(c.max_tables, 1000);
-	assert_int_equal(c.max_files, 8192);
+	assert_int_equal(c.max_files, 8192 + 6 * 4 * 1000);
 	assert_int_equal(c.lock_buckets, 32768);
 	big = c;
 	for (size_t total = (size_t) 12 << 20; total < (size_t) 300 << 20; total += (size_t) 3 << 20)

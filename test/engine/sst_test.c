@@ -82,7 +82,7 @@ try_write(wide_db *d, uint64_t number, const entries *es, const wide_family_opti
 		bytes = sst_writer_bytes(w);
 	}
 	/* fails if an add has failed */
-	return sst_writer_finish(w, meta);
+	return sst_writer_finish(w, meta, NULL);
 }
 
 static file_meta
@@ -330,9 +330,9 @@ description(void **state)
 	assert_ok(sst_writer_add(w, &es.e[1]));
 	assert_int_equal(sst_writer_add(w, &es.e[1]), WIDE_INVALID);
 	assert_int_equal(sst_writer_add(w, &es.e[2]), WIDE_INVALID);
-	assert_int_equal(sst_writer_finish(w, &m), WIDE_INVALID);
+	assert_int_equal(sst_writer_finish(w, &m, NULL), WIDE_INVALID);
 	assert_ok(sst_writer_open(db, 3, FAMILY, 0, &o, false, &w));
-	assert_int_equal(sst_writer_finish(w, &m), WIDE_INVALID);
+	assert_int_equal(sst_writer_finish(w, &m, NULL), WIDE_INVALID);
 	assert_ok(sst_writer_open(db, 3, FAMILY, 0, &o, true, &w));
 	assert_int_equal(sst_writer_add(w, &es.e[1]), WIDE_INVALID);
 	sst_writer_abandon(w);
@@ -822,7 +822,7 @@ damage(void **state)
 		test_write_file(path, b.data, b.len);
 		b.data[i] = was;
 		sst_reader_forget(db, 1);
-		cache_forget_file(db, 1);
+		cache_forget_files(db, &(uint64_t) {1}, 1);
 		st = read_all(&m, &es);
 		/* a checksum covers every byte, and every byte is read here or by verify */
 		assert_true(st == WIDE_OK || st == WIDE_CORRUPT);
@@ -836,7 +836,7 @@ damage(void **state)
 	{
 		test_write_file(path, b.data, n);
 		sst_reader_forget(db, 1);
-		cache_forget_file(db, 1);
+		cache_forget_files(db, &(uint64_t) {1}, 1);
 		assert_int_equal(read_all(n % 2 ? &m : &blind, &es), WIDE_CORRUPT);
 		assert_true(problems(&m) > 0);
 	}
@@ -927,7 +927,7 @@ forged(void **state)
 			put_u64le(p + len + 5, hash_xxh3(p, len + 5, sst_file_seed(1, blocks[k].off)));
 			test_write_file(path, b.data, b.len);
 			sst_reader_forget(db, 1);
-			cache_forget_file(db, 1);
+			cache_forget_files(db, &(uint64_t) {1}, 1);
 			if (sst_reader_get(db, &m, &r) == WIDE_OK)
 			{
 				assert_ok(sst_cursor_open(db, r, SST_NO_CACHE | SST_DISK, &c));
