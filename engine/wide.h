@@ -1096,6 +1096,8 @@ typedef struct wide_stats
 	uint64_t memtable_bytes, memtable_limit, memtables_waiting;
 	uint64_t cache_bytes, cache_limit;
 	uint64_t files, file_bytes, segment_bytes;
+	/* slots for files; files of the directory; files that are removed when nothing reads them */
+	uint64_t max_files, containers, dead_files;
 	uint32_t processes, tables, families;
 	uint32_t snapshots, pins; /* processes with a snapshot; processes that pin files or memtables */
 	uint64_t oldest_snapshot; /* LSN; 0 = none */
@@ -1134,6 +1136,8 @@ extern void wide_counters_reset(wide_db *db, int64_t now);
 typedef struct wide_file_info
 {
 	uint64_t number;
+	uint64_t container,
+		offset; /* the file of the directory that has it, and where it begins there */
 	wide_family_id family;
 	int level;
 	uint64_t bytes, raw_bytes, cells, rows, tombstones;

@@ -57,7 +57,7 @@ my @how = defined $ENV{HOW} ? $ENV{HOW} : ('postmaster', 'backend', 'point', 'wo
 # injection points: name, and the highest number of times that a process may reach it before it is killed
 my @points = (['prepare-logged', 60], ['finish-logged', 60], ['finish-applied', 60], ['publish', 60], ['flush-files', 2], ['flush-manifest', 2],
 	['compact-files', 3], ['compact-manifest', 3], ['manifest-append', 6], ['manifest-sync', 6], ['manifest-switch', 1], ['sst-written', 6],
-	['sst-synced', 6], ['sst-renamed', 6], ['remove-unlink', 8], ['recover-replayed', 1], ['recover-finished', 2]);
+	['sst-synced', 6], ['sst-renamed', 6], ['container-added', 20], ['remove-unlink', 8], ['recover-replayed', 1], ['recover-finished', 2]);
 my $failed = 0;
 my $twice = 0;
 

@@ -23,8 +23,8 @@
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
 #include "engine/set/memtable.h"
-#include "engine/compaction/flush.h"
 #include "engine/compaction/job.h"
+#include "engine/compaction/scheduler.h"
 
 #define PATIENCE_MS	  1000	/* of waiting for the worker to make room, before doing it here */
 #define HELD_MS		  3000	/* of waiting for memtables that only readers hold, before WIDE_FULL */
@@ -58,7 +58,7 @@ report_wait(wide_db *db)
 static wide_status
 make_room(wide_db *db, bool *held)
 {
-	wide_status st = flush_make_room(db);
+	wide_status st = scheduler_make_room(db);
 
 	*held = st == WIDE_END;
 	if (st != WIDE_END && st != WIDE_BUSY)

@@ -1,22 +1,24 @@
 /*
- * compact.c - merges files of a family.
+ * compact.c - merges files of a family, or of several small families in one job.
  *
  * pick.c chooses the inputs.
  *
  * Invariants:
- *  - One process compacts a family at a time (job.c), so between the pin and the edit
+ *  - A job claims the families whose files it removes (job.c), so between the pin and the edit
  *    others only add newer files or drop the family.
  *  - A compaction is at the bottom (deletes may be forgotten) only when no file outside
  *    it has an older entry of any row within its bounds.  Memtables have none, because
  *    deletes are forgotten up to flushed_seq only, which is read before the pin.
  *  - A failed or interrupted compaction leaves nothing behind.
- *  - A compaction pins files only, and flushes memtables on the way, so writers never wait
- *    for it.
+ *  - A compaction pins files only, or holds its inputs, and flushes memtables on the way, so
+ *    writers never wait for it.
  *
  * Locking: none while cells are read and written.
  */
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "engine/compaction/compact.h"
 #include "engine/base/buffer.h"
 #include "engine/base/injection_point.h"
@@ -30,8 +32,10 @@
 #include "engine/sst/sst_file.h"
 #include "engine/set/catalog.h"
 #include "engine/set/edit.h"
+#include "engine/set/file_set.h"
 #include "engine/set/horizon.h"
 #include "engine/set/pin.h"
+#include "engine/set/remove.h"
 #include "engine/set/snapshot.h"
 #include "engine/read/merge.h"
 #include "engine/read/source.h"
@@ -107,11 +111,15 @@ flush_between(wide_db *db)
 	{
 		uint32_t state = atomic_load_explicit(&db->seg->memtables[i].state, memory_order_relaxed);
 		wide_status st;
+		bool did;
 
 		if (state != MEMTABLE_IMMUTABLE && state != MEMTABLE_FLUSHED)
 			continue;
-		st = flush_make_room(db);
-		return st == WIDE_END || st == WIDE_BUSY ? WIDE_OK : st;
+		st = flush_one(db, false);
+		/* WIDE_FULL: this job, or the writers, make room in the table of files */
+		if (st == WIDE_OK || st == WIDE_END || st == WIDE_BUSY || st == WIDE_FULL)
+			st = remove_unneeded(db, &did);
+		return st;
 	}
 	return WIDE_OK;
 }
@@ -160,8 +168,6 @@ merge_inputs(compaction *c, const file_meta *inputs, int slot, output *o)
 	}
 	TRY_GOTO(retention_end(v));
 	TRY_GOTO(output_finish(o));
-	if (output_count(o) > 0)
-		st = sst_file_sync_dir(c->db);
 	c->settled = retention_settled(v);
 	job_progress(c->db, slot, total, o->bytes);
 done:
@@ -184,53 +190,63 @@ move_inputs(const compaction *c, const file_meta *inputs, output *o)
 	return WIDE_OK;
 }
 
-/* Merges, moves or drops the inputs and applies the edit. */
+/* A job: what it writes, and the edit that lists it. */
+typedef struct compact_job
+{
+	wide_db *db;
+	int slot;
+	enum compact_mode mode;
+	compaction common; /* what the compactions of all families share */
+	output_share share;
+	buffer add;				/* file_meta */
+	buffer remove;			/* uint64_t */
+	bool alone;				/* it is for one family */
+	buffer held;			/* uint64_t: inputs that are held */
+	buffer claimed;			/* wide_family_id */
+	int compacted;			/* families */
+	char damage[300];		/* what is wrong with the files of one; empty: nothing */
+	uint64_t read, written; /* bytes of merges */
+} compact_job;
+
+/* Merges, moves or drops the inputs of one family, for the job's edit. */
 static wide_status
-compact(compaction *c, int slot)
+compact_inputs(compact_job *j, compaction *c)
 {
 	output o = {.db = c->db,
 				.family = c->family,
 				.level = c->to,
-				.cut = c->split != SPLIT_BY_SIZE ? UINT64_MAX / 4 : output_file_bytes,
-				.join_windows = c->split == SPLIT_NOT};
+				.cut = c->split != SPLIT_BY_SIZE ? UINT64_MAX / 4 : output_cut(c->db),
+				.join_windows = c->split == SPLIT_NOT,
+				.share = &j->share};
 	file_meta *inputs = malloc((size_t) c->nin * sizeof *inputs);
-	uint64_t *numbers = malloc((size_t) c->nin * sizeof *numbers);
-	version_edit edit = {.memtable = -1};
 	uint64_t total = 0;
 	int n = 0;
 	wide_status st = WIDE_OK;
 
-	if (inputs == NULL || numbers == NULL)
-	{
-		st = status_fail(WIDE_NOMEM, "out of memory");
-		goto done;
-	}
+	if (inputs == NULL)
+		return status_fail(WIDE_NOMEM, "out of memory");
+	TRY_GOTO(buffer_reserve(&j->remove, (size_t) c->nin * sizeof(uint64_t)));
 	for (int i = 0; i < c->all.n; i++)
 		if (c->in[i])
 		{
-			inputs[n] = c->all.files[i];
-			numbers[n++] = c->all.files[i].number;
+			inputs[n++] = c->all.files[i];
 			total += c->all.files[i].bytes;
 		}
-	job_plan(c->db, slot, c->from, c->to, total);
+	job_plan(c->db, j->slot, c->from, c->to, total);
 	if (c->kind == COMPACTION_MOVE)
 		TRY_GOTO(move_inputs(c, inputs, &o));
 	else if (c->kind == COMPACTION_MERGE)
-		TRY_GOTO(merge_inputs(c, inputs, slot, &o));
-	injection_point("compact-files");
-	edit.add = output_files(&o);
-	edit.nadd = output_count(&o);
-	edit.remove = numbers;
-	edit.nremove = n;
-	TRY_GOTO(edit_apply(c->db, &edit));
-	injection_point("compact-manifest");
-	pick_advance(c);
-	counter_add(c->db, COUNTER_COMPACTIONS, 1);
+		TRY_GOTO(merge_inputs(c, inputs, j->slot, &o));
+	TRY_GOTO(buffer_append(&j->add, o.files.data, o.files.len));
+	for (int i = 0; i < n; i++)
+		(void) buffer_append(&j->remove, &inputs[i].number, sizeof inputs[i].number);
+	j->compacted++;
 	if (c->kind == COMPACTION_MERGE)
 	{
-		counter_add(c->db, COUNTER_COMPACT_READ, total);
-		counter_add(c->db, COUNTER_COMPACT_WRITE, o.bytes);
+		j->read += total;
+		j->written += o.bytes;
 	}
+	pick_advance(c);
 done:
 	if (st != WIDE_OK && c->kind == COMPACTION_MOVE)
 		o.files.len = 0; /* they are the inputs */
@@ -238,51 +254,211 @@ done:
 		output_discard(&o);
 	buffer_free(&o.files);
 	free(inputs);
-	free(numbers);
+	return st;
+}
+
+/*
+ * A job for one family may take minutes.  It holds its inputs instead of a pin: otherwise the files
+ * that other jobs remove meanwhile would fill the table of files.
+ */
+static wide_status
+hold_inputs(compact_job *j, compaction *c, file_meta **copy)
+{
+	size_t bytes = (size_t) c->all.n * sizeof(file_meta);
+
+	*copy = malloc(bytes);
+	if (*copy == NULL)
+		return status_fail(WIDE_NOMEM, "out of memory");
+	memcpy(*copy, c->all.files, bytes);
+	c->all.files = *copy;
+	for (int i = 0; i < c->all.n; i++)
+		if (c->in[i])
+			TRY(buffer_append(&j->held, &c->all.files[i].number, sizeof(uint64_t)));
+	TRY(file_set_hold(j->db, (const uint64_t *) j->held.data,
+					  (int) (j->held.len / sizeof(uint64_t)), true));
+	pin_drop(j->db, &j->common.pin);
+	return WIDE_OK;
+}
+
+/* Does one family's part.  *settled: as c->settled. */
+static wide_status
+compact_one(compact_job *j, wide_family_id family, uint64_t *settled)
+{
+	compaction c = j->common;
+	file_meta *copy = NULL;
+	wide_status st;
+
+	if (!catalog_family(j->db, family, &c.family, c.floors))
+		return WIDE_END;
+	TRY(pin_files(j->db, &c.pin, family, &c.all));
+	c.in = calloc((size_t) c.all.n + 1, sizeof *c.in);
+	if (c.in == NULL)
+		return status_fail(WIDE_NOMEM, "out of memory");
+	st = pick_inputs(&c, j->mode);
+	if (st == WIDE_END && c.all.n == 0)
+		/* no file has entries that floors matter to */
+		c.settled = pick_settled(&c);
+	if (st == WIDE_OK && j->alone && c.kind == COMPACTION_MERGE)
+		st = hold_inputs(j, &c, &copy);
+	if (st == WIDE_OK)
+		st = compact_inputs(j, &c);
+	free(copy);
+	*settled = c.settled;
+	free(c.in);
+	return st;
+}
+
+/* Makes the job's outputs part of the store. */
+static wide_status
+compact_apply(compact_job *j)
+{
+	version_edit edit = {.memtable = -1};
+
+	if (j->compacted == 0)
+		return WIDE_OK;
+	edit.add = (const file_meta *) j->add.data;
+	edit.nadd = (int) (j->add.len / sizeof(file_meta));
+	edit.remove = (const uint64_t *) j->remove.data;
+	edit.nremove = (int) (j->remove.len / sizeof(uint64_t));
+	TRY(output_share_finish(&j->share, (file_meta *) j->add.data, edit.nadd));
+	if (j->written > 0)
+		TRY(sst_file_sync_dir(j->db));
+	injection_point("compact-files");
+	TRY(edit_apply(j->db, &edit));
+	injection_point("compact-manifest");
+	counter_add(j->db, COUNTER_COMPACTIONS, (uint64_t) j->compacted);
+	counter_add(j->db, COUNTER_COMPACT_READ, j->read);
+	counter_add(j->db, COUNTER_COMPACT_WRITE, j->written);
+	return WIDE_OK;
+}
+
+/* Unlinks what the job has written; the inputs that only move are in j->add, too. */
+static void
+compact_discard(compact_job *j)
+{
+	output o = {.db = j->db};
+	const file_meta *f = (const file_meta *) j->add.data;
+	const uint64_t *inputs = (const uint64_t *) j->remove.data;
+
+	for (size_t i = 0; i < j->add.len / sizeof *f; i++)
+	{
+		bool moved = false;
+
+		for (size_t k = 0; k < j->remove.len / sizeof *inputs && !moved; k++)
+			moved = inputs[k] == f[i].number;
+		if (!moved)
+			(void) buffer_append(&o.files, &f[i], sizeof *f);
+	}
+	output_discard(&o);
+	output_share_discard(&j->share);
+}
+
+/* Returns true if the job can go on with other families. */
+static bool
+is_familys_own(wide_status st)
+{
+	return st == WIDE_OK || st == WIDE_END || st == WIDE_BUSY || st == WIDE_CORRUPT;
+}
+
+/*
+ * Claims the families.  This comes before the pin: what the pin shows of a claimed family is still
+ * so when the edit is applied, because no other job has removed files of it since.
+ */
+static wide_status
+claim_families(compact_job *j, const wide_family_id *families, int n, wide_status *results)
+{
+	TRY(buffer_reserve(&j->claimed, (size_t) n * sizeof *families));
+	for (int i = 0; i < n; i++)
+	{
+		results[i] = job_claim(j->db, j->slot, families[i]);
+		if (results[i] == WIDE_OK)
+			TRY(buffer_append(&j->claimed, &families[i], sizeof *families));
+	}
+	return segment_check(j->db);
+}
+
+/* Does the parts of all families that are claimed.  *settled: of the last one. */
+static wide_status
+compact_all(compact_job *j, const wide_family_id *families, int n, wide_status *results,
+			uint64_t *settled)
+{
+	for (int i = 0; i < n; i++)
+	{
+		if (results[i] != WIDE_OK)
+			continue;
+		if (i > 0)
+		{
+			TRY(output_check(j->db));
+			TRY(flush_between(j->db));
+		}
+		results[i] = compact_one(j, families[i], settled);
+		if (results[i] == WIDE_CORRUPT)
+			snprintf(j->damage, sizeof j->damage, "%s", wide_error_text());
+		if (!is_familys_own(results[i]))
+			return results[i];
+	}
+	return WIDE_OK;
+}
+
+wide_status
+compact_families(wide_db *db, const wide_family_id *families, int n, enum compact_mode mode,
+				 wide_status *results)
+{
+	compact_job j = {
+		.db = db, .mode = mode, .alone = n == 1, .common = {.db = db}, .share = {.db = db}};
+	uint64_t settled = 0;
+	wide_status st;
+
+	for (int i = 0; i < n; i++)
+		results[i] = WIDE_BUSY;
+	TRY(job_begin(db, JOB_COMPACT, families[0], &j.slot));
+	TRY_GOTO(claim_families(&j, families, n, results));
+	if (j.claimed.len == 0)
+	{
+		st = WIDE_END;
+		goto done;
+	}
+	j.common.now = snapshot_oldest_now(db);
+	/* whatever is visible has been applied: it is in a memtable, which oldest_unflushed finds, or
+	 * in a file of the pin */
+	TRY_GOTO(horizon_read(db, &j.common.horizons));
+	TRY_GOTO(segment_lock(db, LOCK_SET));
+	j.common.flushed_seq = db->seg->set.flushed_seq; /* before the pin */
+	j.common.unflushed = oldest_unflushed(db);
+	segment_unlock(db, LOCK_SET);
+	TRY_GOTO(pin_take_files(db, &j.common.pin));
+	TRY_GOTO(compact_all(&j, families, n, results, &settled));
+	TRY_GOTO(compact_apply(&j));
+	if (mode == COMPACT_ALL && (results[0] == WIDE_OK || results[0] == WIDE_END) && settled != 0)
+		TRY_GOTO(catalog_retire(db, families[0], settled));
+	st = j.compacted > 0 ? WIDE_OK : WIDE_END;
+	j.add.len = 0;
+done:
+	if (st != WIDE_OK && st != WIDE_END)
+		compact_discard(&j);
+	output_share_free(&j.share);
+	pin_drop(db, &j.common.pin);
+	horizon_free(&j.common.horizons);
+	if (j.held.len > 0)
+		(void) file_set_hold(db, (const uint64_t *) j.held.data,
+							 (int) (j.held.len / sizeof(uint64_t)), false);
+	job_release(db, j.slot, (const wide_family_id *) j.claimed.data,
+				(int) (j.claimed.len / sizeof(wide_family_id)));
+	buffer_free(&j.add);
+	buffer_free(&j.remove);
+	buffer_free(&j.claimed);
+	buffer_free(&j.held);
+	job_end(db, j.slot, st, st == WIDE_END);
+	if (j.damage[0] != 0 && (st == WIDE_OK || st == WIDE_END))
+		(void) status_fail(WIDE_CORRUPT, "%s", j.damage);
 	return st;
 }
 
 wide_status
 compact_family(wide_db *db, wide_family_id family, enum compact_mode mode)
 {
-	compaction c = {.db = db};
-	int slot;
-	wide_status st;
+	wide_status result;
+	wide_status st = compact_families(db, &family, 1, mode, &result);
 
-	TRY(job_begin(db, JOB_COMPACT, family, &slot));
-	c.now = snapshot_oldest_now(db);
-	/* whatever is visible has been applied: it is in a memtable, which oldest_unflushed finds, or
-	 * in a file of the pin */
-	TRY_GOTO(horizon_read(db, &c.horizons));
-	TRY_GOTO(segment_lock(db, LOCK_SET));
-	c.flushed_seq = db->seg->set.flushed_seq; /* before the pin */
-	c.unflushed = oldest_unflushed(db);
-	segment_unlock(db, LOCK_SET);
-	if (!catalog_family(db, family, &c.family, c.floors))
-	{
-		st = WIDE_END;
-		goto done;
-	}
-	TRY_GOTO(pin_take_files(db, &c.pin));
-	TRY_GOTO(pin_files(db, &c.pin, family, &c.all));
-	c.in = calloc((size_t) c.all.n + 1, sizeof *c.in);
-	if (c.in == NULL)
-	{
-		st = status_fail(WIDE_NOMEM, "out of memory");
-		goto done;
-	}
-	st = pick_inputs(&c, mode);
-	if (st == WIDE_END && c.all.n == 0)
-		/* no file has entries that floors matter to */
-		c.settled = pick_settled(&c);
-	if (st == WIDE_OK)
-		st = compact(&c, slot);
-	if (mode == COMPACT_ALL && (st == WIDE_OK || st == WIDE_END) && c.settled != 0)
-		TRY_GOTO(catalog_retire(db, family, c.settled));
-done:
-	pin_drop(db, &c.pin);
-	free(c.in);
-	horizon_free(&c.horizons);
-	job_end(db, slot, st, st == WIDE_END);
-	return st;
+	return st == WIDE_END ? result : st;
 }

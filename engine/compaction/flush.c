@@ -31,6 +31,7 @@
 #include "engine/set/catalog.h"
 #include "engine/set/remove.h"
 #include "engine/set/edit.h"
+#include "engine/set/file_set.h"
 #include "engine/set/horizon.h"
 #include "engine/set/memtable.h"
 #include "engine/set/pin.h"
@@ -164,8 +165,39 @@ done:
 	return st;
 }
 
+/* Returns the number of families that have cells in the memtable. */
+static uint32_t
+count_families(wide_db *db, int index)
+{
+	memtable_handle m;
+	memtable_cursor c;
+	uint32_t n = 0;
+
+	memtable_at(db, (uint32_t) index, &m);
+	memtable_cursor_open(&c, &m);
+	memtable_first(&c);
+	while (memtable_valid(&c) && c.family != UINT32_MAX)
+	{
+		n++;
+		memtable_seek(&c, c.family + 1, (const uint8_t *) "", 0, INT64_MAX, SEQ_MAX);
+	}
+	return n + memtable_valid(&c);
+}
+
+/* Fails if the files will not fit.  If there is little room, windows get no files of their own. */
+static wide_status
+check_room(wide_db *db, int index, bool all, output *o)
+{
+	uint64_t least = count_families(db, index) +
+					 atomic_load(&db->seg->memtables[index].used) / o->cut;
+	uint32_t room = file_set_room(db, all);
+
+	o->join_windows = least * OUTPUT_LANES > room;
+	return least > room ? file_set_full(db) : WIDE_OK;
+}
+
 wide_status
-flush_one(wide_db *db)
+flush_one(wide_db *db, bool all)
 {
 	output_share share = {.db = db};
 	output o = {.db = db, .level = 0, .cut = output_cut(db), .share = &share};
@@ -189,6 +221,7 @@ flush_one(wide_db *db)
 	t = &db->seg->memtables[index];
 	job_plan(db, job, 0, 0, atomic_load(&t->used));
 	TRY_GOTO(wait_applied(db, t));
+	TRY_GOTO(check_room(db, index, all, &o));
 	TRY_GOTO(flush_files(db, index, job, &o));
 	injection_point("flush-files");
 	edit.add = output_files(&o);
@@ -209,7 +242,7 @@ flush_one(wide_db *db)
 	buffer_free(&o.files);
 	output_share_free(&share);
 done:
-	job_end(db, job, st, false);
+	job_end(db, job, st, st == WIDE_FULL && output_count(&o) == 0);
 	if (st != WIDE_OK)
 	{
 		output_discard(&o);
@@ -218,17 +251,7 @@ done:
 	}
 	/* frees the memtable if no reader uses it; a failure is not the flush's failure */
 	(void) remove_unneeded(db, &did);
+	file_set_warn(db);
 	host_wake_worker(db);
 	return WIDE_OK;
-}
-
-wide_status
-flush_make_room(wide_db *db)
-{
-	bool did = false;
-	wide_status st = flush_one(db);
-
-	if (st == WIDE_OK || st == WIDE_END || st == WIDE_BUSY)
-		TRY(remove_unneeded(db, &did));
-	return did ? WIDE_OK : st;
 }

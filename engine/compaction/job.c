@@ -12,6 +12,7 @@
 #include "engine/shared/host.h"
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
+#include "engine/set/family.h"
 
 wide_status
 job_begin(wide_db *db, enum job_kind kind, wide_family_id family, int *job)
@@ -23,8 +24,7 @@ job_begin(wide_db *db, enum job_kind kind, wide_family_id family, int *job)
 	TRY(segment_lock(db, LOCK_SET));
 	for (int i = 0; i < JOB_MAX; i++)
 		if (job_running(&jobs[i]))
-			busy |= jobs[i].info.kind == (int) kind &&
-					(kind == JOB_FLUSH || jobs[i].info.family == family);
+			busy |= jobs[i].info.kind == (int) kind && kind == JOB_FLUSH;
 		else if (*job < 0 || jobs[i].serial < jobs[*job].serial)
 			*job = i;
 	busy |= *job < 0;
@@ -38,6 +38,39 @@ job_begin(wide_db *db, enum job_kind kind, wide_family_id family, int *job)
 	}
 	segment_unlock(db, LOCK_SET);
 	return busy ? status_fail(WIDE_BUSY, "another process does this already") : WIDE_OK;
+}
+
+wide_status
+job_claim(wide_db *db, int job, wide_family_id family)
+{
+	family_slot *fs;
+	wide_status st = WIDE_OK;
+
+	TRY(segment_lock(db, LOCK_SET));
+	fs = family_find(db, family);
+	if (fs == NULL)
+		st = WIDE_END;
+	else if (fs->job != 0)
+		st = status_fail(WIDE_BUSY, "another process does this already");
+	else
+		fs->job = (uint32_t) job + 1;
+	segment_unlock(db, LOCK_SET);
+	return st;
+}
+
+void
+job_release(wide_db *db, int job, const wide_family_id *families, int n)
+{
+	if (n == 0 || segment_lock(db, LOCK_SET) != WIDE_OK)
+		return;
+	for (int i = 0; i < n; i++)
+	{
+		family_slot *fs = family_find(db, families[i]);
+
+		if (fs != NULL && fs->job == (uint32_t) job + 1)
+			fs->job = 0;
+	}
+	segment_unlock(db, LOCK_SET);
 }
 
 int

@@ -27,11 +27,17 @@ job_running(const job_slot *j)
 extern int job_flushing(wide_db *db);
 
 /*
- * Takes the slot *job for a flush, or a compaction of the family.
- * Returns: WIDE_BUSY if another process is doing it (any flush; a compaction of the
- * family), or no slot is free.
+ * Takes the slot *job.  family: of a compaction, the first one that it may be about.
+ * Returns: WIDE_BUSY if another process is flushing and this would, too, or no slot is free.
  */
 extern wide_status job_begin(wide_db *db, enum job_kind kind, wide_family_id family, int *job);
+
+/* Claims a family for a job that removes files of it: no other job does until it is released, or
+ * dropped.  Returns: WIDE_BUSY if another job has it; WIDE_END if there is no such family. */
+extern wide_status job_claim(wide_db *db, int job, wide_family_id family);
+
+/* Releases the families that the job has claimed, those that were dropped since included. */
+extern void job_release(wide_db *db, int job, const wide_family_id *families, int n);
 
 /* Records the levels and the bytes of the inputs. */
 extern void job_plan(wide_db *db, int job, int from, int to, uint64_t total);

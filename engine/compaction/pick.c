@@ -34,6 +34,8 @@
 #include "engine/compaction/level.h"
 #include "engine/compaction/output.h"
 
+#define NEIGHBOUR_SMALL ((uint64_t) 16 << 10) /* a smaller file is written again without regret */
+
 /* ------------------------------------------------------------------ inputs */
 
 static bool
@@ -111,6 +113,44 @@ input_close(compaction *c, int level)
 	return any;
 }
 
+/*
+ * Adds neighbours of the inputs on the level that are at most twice as large as the inputs, or not
+ * larger than `small`.  Without it, families whose keys only rise would get a file with each
+ * compaction.  A byte is written again when the file that it is in has grown by half, so a level
+ * has few files that are not full, and no byte is written often.
+ */
+static void
+input_neighbours(compaction *c, int level, uint64_t small)
+{
+	for (bool more = true; more;)
+	{
+		uint64_t sum = 0;
+		int below = -1, above = -1;
+
+		more = false;
+		for (int i = 0; i < c->all.n; i++)
+			sum += c->in[i] ? c->all.files[i].bytes : 0;
+		if (sum >= output_file_bytes)
+			return;
+		/* no file that is no input overlaps the inputs: input_close */
+		for (int i = c->all.level_start[level]; i < c->all.level_start[level + 1]; i++)
+			if (!c->in[i] && file_meta_below(&c->all.files[i], c->hull.min_row, c->hull.min_len))
+				below = i;
+			else if (!c->in[i] && above < 0)
+				above = i;
+		for (int k = 0; k < 2; k++)
+		{
+			int i = k == 0 ? below : above;
+
+			if (i < 0 || c->all.files[i].bytes > (2 * sum > small ? 2 * sum : small))
+				continue;
+			input_add(c, i);
+			input_close(c, level);
+			more = true;
+		}
+	}
+}
+
 /* --------------------------------------------------------------- choosing inputs */
 
 /* Drops files that have expired as a whole. */
@@ -126,9 +166,10 @@ pick_expired(compaction *c)
 	return true;
 }
 
-/* Merges level 0 into level 1 if at least that many files can be taken. */
+/* Merges level 0 into level 1 if at least that many files can be taken.  small: see
+ * input_neighbours. */
 static bool
-pick_level0(compaction *c, int least)
+pick_level0(compaction *c, int least, uint64_t small)
 {
 	int n = 0;
 
@@ -142,6 +183,7 @@ pick_level0(compaction *c, int least)
 	c->from = 0;
 	c->to = 1;
 	input_close(c, 1);
+	input_neighbours(c, 1, small);
 	return true;
 }
 
@@ -249,12 +291,12 @@ pick_join(compaction *c, const file_meta **f, int n, int most)
 	c->split = SPLIT_NOT;
 }
 
-/* Merges files of a window, or joins windows. */
+/* Merges files of a window, or joins windows if there are more than `most` files. */
 static wide_status
-pick_window(compaction *c, bool rest, bool *picked)
+pick_window(compaction *c, bool rest, int most, bool *picked)
 {
 	int64_t window = c->family.opt.window_us;
-	int n0 = c->all.level_start[1], most;
+	int n0 = c->all.level_start[1];
 	const file_meta **group = malloc(((size_t) n0 + 1) * sizeof *group);
 
 	*picked = false;
@@ -274,7 +316,7 @@ pick_window(compaction *c, bool rest, bool *picked)
 			input_add(c, (int) (group[k] - c->all.files));
 		*picked = take > 0;
 	}
-	if (!*picked && n0 > (most = (int) file_set_window_files_most(c->db)))
+	if (!*picked && n0 > most)
 	{
 		int n = 0;
 
@@ -371,7 +413,7 @@ pick_space(compaction *c)
 	if (level < 0 && expired != NULL && expired->level == 0 && !window)
 		level = 0;
 	if (level == 0)
-		return pick_level0(c, 1);
+		return pick_level0(c, 1, NEIGHBOUR_SMALL);
 	if (level > 0)
 	{
 		c->from = level;
@@ -442,10 +484,34 @@ pick_all(compaction *c)
 	c->to = deepest;
 }
 
+/* Chooses inputs of which fewer files come: the table of files is full. */
+static wide_status
+pick_crowded(compaction *c)
+{
+	bool picked = pick_expired(c);
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < c->all.n; i++)
+		bytes += c->all.files[i].bytes;
+	if (!picked && c->family.opt.compaction == WIDE_COMPACT_WINDOW)
+		TRY(pick_window(c, true, 2, &picked));
+	else if (!picked && bytes > output_file_bytes)
+		picked = pick_level0(c, 1, NEIGHBOUR_SMALL);
+	else if (!picked)
+	{
+		pick_all(c);
+		picked = true;
+	}
+	return picked && (c->nin > 1 || c->kind == COMPACTION_DROP) ? WIDE_OK : WIDE_END;
+}
+
 wide_status
 pick_inputs(compaction *c, enum compact_mode mode)
 {
 	bool picked = false;
+
+	if (mode == COMPACT_CROWDED)
+		return pick_crowded(c);
 
 	if (mode == COMPACT_ALL)
 	{
@@ -455,9 +521,9 @@ pick_inputs(compaction *c, enum compact_mode mode)
 	if (pick_expired(c))
 		picked = true;
 	else if (c->family.opt.compaction == WIDE_COMPACT_WINDOW)
-		TRY(pick_window(c, mode == COMPACT_REST, &picked));
+		TRY(pick_window(c, mode == COMPACT_REST, (int) file_set_window_files_most(c->db), &picked));
 	else
-		picked = pick_level0(c, LEVEL0_FILES) || pick_level(c);
+		picked = pick_level0(c, LEVEL0_FILES, NEIGHBOUR_SMALL) || pick_level(c);
 	picked = picked || pick_dead_weight(c) || (mode == COMPACT_REST && pick_space(c));
 	return picked ? WIDE_OK : WIDE_END;
 }

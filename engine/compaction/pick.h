@@ -12,9 +12,10 @@
 /* The reasons for which a compaction is done. */
 enum compact_mode
 {
-	COMPACT_DUE,  /* levels over their limits, expired files */
-	COMPACT_REST, /* also space that can be reclaimed: reclaim.c */
-	COMPACT_ALL	  /* everything into one level */
+	COMPACT_DUE,	 /* levels over their limits, expired files */
+	COMPACT_REST,	 /* also space that can be reclaimed: reclaim.c */
+	COMPACT_CROWDED, /* whatever makes the family's files fewer */
+	COMPACT_ALL		 /* everything into one level */
 };
 
 /* What becomes of the inputs. */

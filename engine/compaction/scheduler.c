@@ -5,9 +5,10 @@
  * Order of urgency:
  *  1. free memtables and remove files that nothing needs;
  *  2. flush;
- *  3. compact the family that is furthest over its limits;
- *  4. when no file has been flushed or linked for some seconds, reclaim space (reclaim.c);
- *  5. write an edit for what only waits to be listed.
+ *  3. gather containers that are too many or mostly garbage (gather.c);
+ *  4. compact the families that are furthest over their limits;
+ *  5. when no file has been flushed or linked for some seconds, reclaim space (reclaim.c);
+ *  6. write an edit for what only waits to be listed.
  *
  * Invariant: a family that gave nothing to do, or whose compaction failed, is not looked
  * at again by this process before its list of files changes or some seconds pass.  So one
@@ -31,12 +32,16 @@
 #include "engine/set/snapshot.h"
 #include "engine/compaction/compact.h"
 #include "engine/compaction/flush.h"
+#include "engine/compaction/gather.h"
 #include "engine/compaction/reclaim.h"
+#include "engine/compaction/scheduler.h"
 #include "engine/compaction/level.h"
 #include "engine/compaction/pick.h"
 
 #define LOOK_AGAIN_US ((int64_t) 10 * 1000000) /* six times as long after a failure */
-#define LOOKED_MAX	  1024					   /* families that a process remembers */
+#define GROUP_MOST	  1024					   /* families of one job */
+#define GROUP_BYTES	  ((uint64_t) 32 << 20)	   /* of their files */
+#define GROUP_SMALL	  ((uint64_t) 1 << 20)	   /* a family with more is compacted alone */
 #define REST_US		  ((int64_t) 3 * 1000000)  /* without new files the store is at rest */
 
 /* ----------------------------------------------------------------- choosing */
@@ -46,7 +51,9 @@ typedef struct score
 	wide_family_id family;
 	double urgent;	  /* from 1 on there is something to do */
 	bool waits;		  /* files of large batches wait for flushed_seq */
+	bool taken;		  /* a job has looked at it */
 	uint64_t version; /* of the family's list of files */
+	uint64_t bytes;	  /* of its files */
 } score;
 
 /* A family that this process looked at lately without result; direct-mapped by family. */
@@ -58,11 +65,18 @@ struct work_local
 	bool rest;	   /* it was looked at for space, too */
 };
 
+/* Where this process remembers the family. */
+static struct work_local *
+work_of(wide_db *db, wide_family_id family)
+{
+	return &db->work[family % db->seg->max_families];
+}
+
 /* Returns true if it is of no use to look at the family now. */
 static bool
 looked_at(wide_db *db, const family_slot *fs, int64_t now, bool rest)
 {
-	const struct work_local *l = &db->work[fs->f.id % LOOKED_MAX];
+	const struct work_local *l = work_of(db, fs->f.id);
 
 	return l->family == fs->f.id && l->version == atomic_load(&fs->files_version) &&
 		   l->rest >= rest && now < l->until && now >= l->until - 60 * LOOK_AGAIN_US;
@@ -72,7 +86,7 @@ looked_at(wide_db *db, const family_slot *fs, int64_t now, bool rest)
 static void
 look_later(wide_db *db, const score *s, int64_t now, bool rest, wide_status st)
 {
-	struct work_local *l = &db->work[s->family % LOOKED_MAX];
+	struct work_local *l = work_of(db, s->family);
 
 	l->family = s->family;
 	l->rest = rest;
@@ -104,12 +118,15 @@ score_family(wide_db *db, const family_slot *fs, int64_t now, uint64_t settled, 
 	s->family = fs->f.id;
 	s->version = atomic_load(&fs->files_version);
 	s->urgent = 0;
+	s->bytes = 0;
+	s->taken = false;
 	for (uint32_t i = fs->files; i != 0; i = files[i - 1].next)
 	{
 		const file_meta *f = &files[i - 1].meta;
 		bool can = file_settled(f, db->seg->set.flushed_seq);
 
 		bytes[f->level] += f->bytes;
+		s->bytes += f->bytes;
 		ready += f->level == 0 && can;
 		waiting += f->level == 0 && !can;
 		if (rest)
@@ -160,7 +177,7 @@ find_scores(wide_db *db, bool rest, score **out, int *n, bool *waits)
 	*waits = false;
 	*out = s;
 	if (db->work == NULL)
-		db->work = calloc(LOOKED_MAX, sizeof *db->work);
+		db->work = calloc(db->seg->max_families, sizeof *db->work);
 	if (s == NULL || db->work == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory");
 	st = segment_lock(db, LOCK_SET);
@@ -183,7 +200,54 @@ find_scores(wide_db *db, bool rest, score **out, int *n, bool *waits)
 	return WIDE_OK;
 }
 
-/* Does the most urgent compaction; WIDE_END: there is none. */
+/* Compacts the first of the n families, and, if it is small, as many other small ones as are worth
+ * a job. */
+static wide_status
+compact_group(wide_db *db, score *s, int n, enum compact_mode mode)
+{
+	wide_family_id families[GROUP_MOST];
+	score *taken[GROUP_MOST];
+	wide_status results[GROUP_MOST], st;
+	bool rest = mode == COMPACT_REST, found = false, corrupt = false;
+	uint64_t bytes = 0;
+	/* each family needs a slot or two before it gives back those of its inputs */
+	uint32_t room = file_set_room(db, true) / 2;
+	int m = 0, most = room < 1 ? 1 : room < GROUP_MOST ? (int) room : GROUP_MOST;
+
+	for (int i = 0; i < n && m < most && bytes <= GROUP_BYTES; i++)
+	{
+		if (s[i].taken || (m > 0 && s[i].bytes > GROUP_SMALL))
+			continue;
+		s[i].taken = true;
+		taken[m] = &s[i];
+		families[m++] = s[i].family;
+		bytes += s[i].bytes;
+		if (s[i].bytes > GROUP_SMALL)
+			break;
+	}
+	if (m == 0)
+		return WIDE_END;
+	st = compact_families(db, families, m, mode, results);
+	if (st == WIDE_POISONED || st == WIDE_INTERRUPTED)
+		return st;
+	for (int i = 0; i < m; i++)
+	{
+		/* if the job has failed, only the family at which it did is left out of the next one */
+		bool job = st != WIDE_OK && st != WIDE_END && st != WIDE_BUSY;
+
+		found |= job && results[i] == st;
+		if (mode == COMPACT_CROWDED)
+			continue;
+		if (results[i] != WIDE_OK && (!job || results[i] == st || results[i] == WIDE_CORRUPT))
+			look_later(db, taken[i], host_now(db), rest, results[i]);
+		corrupt |= results[i] == WIDE_CORRUPT;
+		if (job && i == m - 1 && !found)
+			look_later(db, taken[0], host_now(db), rest, st);
+	}
+	return corrupt && (st == WIDE_OK || st == WIDE_END) ? WIDE_CORRUPT : st;
+}
+
+/* Does the most urgent compactions; WIDE_END: there is none. */
 static wide_status
 compact_some(wide_db *db, bool rest, bool *waits)
 {
@@ -194,12 +258,11 @@ compact_some(wide_db *db, bool rest, bool *waits)
 	st = find_scores(db, rest, &s, &n, waits);
 	for (int i = 0; i < n && st == WIDE_OK; i++)
 	{
-		st = compact_family(db, s[i].family, rest ? COMPACT_REST : COMPACT_DUE);
+		if (s[i].taken)
+			continue;
+		st = compact_group(db, &s[i], n - i, rest ? COMPACT_REST : COMPACT_DUE);
 		if (st == WIDE_OK)
 			goto done;
-		if (st == WIDE_POISONED || st == WIDE_INTERRUPTED)
-			break;
-		look_later(db, &s[i], host_now(db), rest, st);
 		if (st == WIDE_END || st == WIDE_BUSY)
 			st = WIDE_OK;
 	}
@@ -298,6 +361,117 @@ unflushed(wide_db *db, uint64_t number)
 
 /* -------------------------------------------------------------- calls of wide.h */
 
+/* --------------------------------------------------------- room for a flush */
+
+/* Lists the families with several files, those first of which a merge of few bytes saves many, in
+ * *out, which the caller frees. */
+static wide_status
+find_crowded(wide_db *db, score **out, int *n)
+{
+	const file_slot *files = layout_files(db);
+	uint32_t max = db->seg->catalog.nfamilies + 8;
+	score *s = malloc(max * sizeof *s);
+
+	*n = 0;
+	*out = s;
+	if (s == NULL)
+		return status_fail(WIDE_NOMEM, "out of memory");
+	TRY(segment_lock(db, LOCK_SET));
+	for (uint32_t i = 0; i < db->seg->catalog.nfamilies && *n < (int) max; i++)
+	{
+		const family_slot *fs = &layout_families(db)[i];
+		uint64_t bytes = 0;
+
+		if (fs->f.id == 0 || fs->nfiles < 2)
+			continue;
+		for (uint32_t k = fs->files; k != 0; k = files[k - 1].next)
+			bytes += files[k - 1].meta.bytes;
+		s[(*n)++] = (score) {.family = fs->f.id,
+							 .urgent = (fs->nfiles - 1) / (double) (bytes + 16384),
+							 .version = atomic_load(&fs->files_version),
+							 .bytes = bytes};
+	}
+	segment_unlock(db, LOCK_SET);
+	qsort(s, (size_t) *n, sizeof *s, compare_scores);
+	return WIDE_OK;
+}
+
+/* Merges families so that there are fewer files; WIDE_END: no family can have fewer. */
+static wide_status
+compact_crowded(wide_db *db)
+{
+	score *s = NULL;
+	int n;
+	wide_status st;
+
+	st = find_crowded(db, &s, &n);
+	for (int i = 0; i < n && st == WIDE_OK; i++)
+	{
+		if (s[i].taken)
+			continue;
+		st = compact_group(db, &s[i], n - i, COMPACT_CROWDED);
+		if (st == WIDE_OK)
+			goto done;
+		if (st != WIDE_POISONED && st != WIDE_INTERRUPTED)
+			st = WIDE_OK; /* another family may help */
+	}
+	if (st == WIDE_OK)
+		st = WIDE_END;
+done:
+	free(s);
+	return st;
+}
+
+/* Flushes a memtable, after it has made room in the table of files if need be. */
+static wide_status
+flush_with_room(wide_db *db)
+{
+	wide_status st;
+
+	while ((st = flush_one(db, false)) == WIDE_FULL)
+	{
+		bool did = false;
+
+		/* files of dropped families are removed after an edit only */
+		if (db->seg->set.npending > 0 && (st = write_edit(db, false)) != WIDE_OK && st != WIDE_END)
+			return st;
+		TRY(remove_unneeded(db, &did));
+		if (did)
+			continue;
+		st = compact_crowded(db);
+		if (st == WIDE_END)
+			return flush_one(db, true);
+		TRY(st);
+	}
+	return st;
+}
+
+wide_status
+scheduler_make_room(wide_db *db)
+{
+	bool did = false;
+	wide_status st = flush_with_room(db);
+
+	if (st == WIDE_OK || st == WIDE_END || st == WIDE_BUSY)
+		TRY(remove_unneeded(db, &did));
+	return did ? WIDE_OK : st;
+}
+
+/* Gathers small containers; after a failure, and if it was of no use, not for some time. */
+static wide_status
+gather_unless_failed(wide_db *db, bool rest)
+{
+	int64_t now = host_now(db);
+	wide_status st;
+
+	if (now < db->gather_after && now >= db->gather_after - 6 * LOOK_AGAIN_US)
+		return WIDE_END;
+	st = gather_some(db, rest);
+	if (st != WIDE_OK && st != WIDE_END && st != WIDE_POISONED && st != WIDE_INTERRUPTED)
+		db->gather_after = now + 6 * LOOK_AGAIN_US;
+	return st == WIDE_BUSY ? WIDE_END : st;
+}
+
 /*
  * Does one unit of work; WIDE_END: there is none.  rest: including what waits for rest.
  * collecting: including the removal of files.
@@ -315,17 +489,19 @@ work_unit(wide_db *db, bool rest, bool collecting)
 	if (did)
 		return WIDE_OK;
 	/* a file that cannot be removed must not keep memtables from being flushed */
-	st = flush_one(db);
+	st = flush_with_room(db);
 	if (st != WIDE_END && st != WIDE_BUSY)
 		return st;
 	if (collected != WIDE_OK)
 		return remove_unneeded(db, &did); /* for its error text */
-	st = compact_some(db, rest, &waits);
+	st = gather_unless_failed(db, rest);
+	if (st == WIDE_END)
+		st = compact_some(db, rest, &waits);
 	if (st != WIDE_END)
 		return st;
 	/* linked files can be compacted only when flushed_seq has passed them */
 	if (waits && switch_active(db, &number) == WIDE_OK && number != 0)
-		return flush_one(db);
+		return flush_with_room(db);
 	return write_edit(db, waits);
 }
 
@@ -391,6 +567,9 @@ wide_work_due(wide_db *db)
 			due = next - now;
 	}
 	segment_unlock(db, LOCK_SET);
+	/* containers that could not be gathered */
+	if (db->gather_after > real && db->gather_after - real < due)
+		due = db->gather_after - real;
 	/* at_rest; the clock may be set back */
 	if (real >= grown && real - grown < REST_US && REST_US - (real - grown) < due)
 		due = REST_US - (real - grown);
@@ -419,14 +598,14 @@ flush_memtables(wide_db *db)
 	/* the switch needs a free memtable: flush until there is one */
 	while ((st = switch_active(db, &number)) == WIDE_FULL)
 	{
-		st = flush_make_room(db);
+		st = scheduler_make_room(db);
 		TRY(st == WIDE_END || st == WIDE_BUSY ? wait_work(db) : st);
 	}
 	if (st != WIDE_OK)
 		return st;
 	while (number != 0 && unflushed(db, number))
 	{
-		st = flush_one(db);
+		st = flush_with_room(db);
 		if (st == WIDE_BUSY)
 			TRY(wait_work(db));
 		else if (st != WIDE_OK && st != WIDE_END)

@@ -80,7 +80,16 @@ gather_locked(wide_db *db, const version_edit *edit, gathered *g, bool *again)
 	if (*again)
 		return WIDE_OK;
 	if (file_set_free_slots(set) < (uint32_t) edit->nadd)
-		return status_fail(WIDE_FULL, "the table of files is full (max_files %u)", set->max_files);
+		return file_set_full(db);
+	for (int i = 0; i < edit->nremove; i++)
+	{
+		const file_slot *f = file_set_slot_by_number(db, edit->remove[i]);
+
+		/* the caller has not claimed the family: what it adds would bring back what is gone */
+		if (f == NULL || (f->removed_version != 0 && family_find(db, f->meta.family) != NULL))
+			return status_fail(WIDE_BUSY, "another job has removed file %llx",
+							   (unsigned long long) edit->remove[i]);
+	}
 	set->reserved_files += (uint32_t) edit->nadd;
 	g->reserved = true;
 	if (set->nunlisted > 0 || set->npending > 0)

@@ -22,7 +22,8 @@ typedef struct version_edit
  * lists the files that batches have linked since the last edit, and the catalog if
  * it has changed.
  * Requires: no lock of the segment is held.
- * Returns: WIDE_OK; WIDE_FULL if the table of files is full; or the status of what
+ * Returns: WIDE_OK; WIDE_FULL if the table of files is full; WIDE_BUSY if a file to be removed is
+ * not in the set any more, and not because its family was dropped; or the status of what
  * has failed.  Then the edit is not in force, or, if it is unknown whether the disk
  * has it, the store is poisoned.
  */

@@ -29,6 +29,7 @@
  * under it.
  */
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include "engine/set/file_set.h"
 #include "engine/base/status.h"
@@ -312,14 +313,81 @@ file_set_reserve(wide_db *db, int n)
 {
 	wide_status st = WIDE_OK;
 
+	if (n == 0)
+		return WIDE_OK;
 	TRY(segment_lock(db, LOCK_SET));
-	if (file_set_free_slots(&db->seg->set) < (uint32_t) n)
-		st = status_fail(WIDE_FULL, "the table of files is full (max_files %u)",
-						 db->seg->set.max_files);
+	if (file_set_free_slots(&db->seg->set) < (uint32_t) n + db->seg->set.max_files / 8)
+		st = file_set_full(db);
 	else
 		db->seg->set.reserved_files += (uint32_t) n;
 	segment_unlock(db, LOCK_SET);
+	file_set_warn(db);
 	return st;
+}
+
+wide_status
+file_set_full(const wide_db *db)
+{
+	const set_state *set = &db->seg->set;
+
+	return status_fail(WIDE_FULL,
+					   "the table of files is full: %u of max_files %u are in use, %u of them by "
+					   "files that are removed when no statement reads them",
+					   set->nfiles + set->ndead + set->reserved_files, set->max_files, set->ndead);
+}
+
+wide_status
+file_set_hold(wide_db *db, const uint64_t *numbers, int n, bool hold)
+{
+	TRY(segment_lock(db, LOCK_SET));
+	for (int i = 0; i < n; i++)
+	{
+		file_slot *f = file_set_slot_by_number(db, numbers[i]);
+
+		if (f != NULL)
+			f->held = hold;
+	}
+	segment_unlock(db, LOCK_SET);
+	return WIDE_OK;
+}
+
+uint32_t
+file_set_room(wide_db *db, bool all)
+{
+	const set_state *set = &db->seg->set;
+	uint32_t room, leave;
+
+	if (segment_lock(db, LOCK_SET) != WIDE_OK)
+		return 0;
+	leave = all ? 0 : set->max_files / 16;
+	room = file_set_free_slots(set);
+	segment_unlock(db, LOCK_SET);
+	return room > leave ? room - leave : 0;
+}
+
+void
+file_set_warn(wide_db *db)
+{
+	set_state *set = &db->seg->set;
+	uint32_t used, max;
+	bool warn;
+	char text[250];
+
+	if (segment_lock(db, LOCK_SET) != WIDE_OK)
+		return;
+	max = set->max_files;
+	used = max - file_set_free_slots(set);
+	warn = !set->warned && used >= max - max / 5;
+	/* again only after it has become emptier */
+	set->warned = warn || (set->warned && used >= max - max / 3);
+	segment_unlock(db, LOCK_SET);
+	if (!warn || db->host.report == NULL)
+		return;
+	snprintf(text, sizeof text,
+			 "the table of files is %u %% full (%u of max_files %u): it grows with max_tables, and "
+			 "with the shared memory if that was short",
+			 (unsigned) (100 * (uint64_t) used / max), used, max);
+	db->host.report(db->host.ctx, 1, text);
 }
 
 void

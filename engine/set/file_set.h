@@ -13,8 +13,23 @@ extern uint64_t file_set_new_number(wide_db *db);
 
 /* ------------------------------------------- files of a large transaction */
 
+/*
+ * Room in the table of files is kept so that work which makes files fewer can always be done: large
+ * batches leave an eighth of the table to flushes, and these a sixteenth to compactions.
+ */
+
 /* Reserves n file slots, by prepare.  Returns: WIDE_OK, WIDE_FULL or WIDE_POISONED. */
 extern wide_status file_set_reserve(wide_db *db, int n);
+
+/* Returns the number of files that a flush may add; if it has to, with those that it leaves to
+ * compactions. */
+extern uint32_t file_set_room(wide_db *db, bool all);
+
+/* Warns in the host's log, once, when four fifths of the table of files are in use. */
+extern void file_set_warn(wide_db *db);
+
+/* Returns WIDE_FULL with a text that says how full the table of files is. */
+extern wide_status file_set_full(const wide_db *db) __attribute__((cold));
 
 /* Gives reserved slots back. */
 extern void file_set_unreserve(wide_db *db, int n);
@@ -24,6 +39,10 @@ extern void file_set_unreserve(wide_db *db, int n);
 extern void file_set_link(wide_db *db, const file_meta *files, int n);
 
 /* --------------------------------------------------------------- numbers */
+
+/* Keeps files of the pinned version from being unlinked, or no longer, for the job that has claimed
+ * their family: it needs no pin then, which would keep all files that others remove. */
+extern wide_status file_set_hold(wide_db *db, const uint64_t *numbers, int n, bool hold);
 
 /* Returns true if something waits for the next edit: the catalog, linked files, removals. */
 extern bool file_set_dirty(wide_db *db);

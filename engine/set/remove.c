@@ -2,7 +2,7 @@
  * remove.c - removes files and memtables that no reader needs any more.
  *
  * A dead file (file_set.c) is unlinked when a durable edit has removed it
- * (pending == 0), no pin is older than its removal, the host holds no files, the
+ * (pending == 0), no pin is older than its removal, no job holds it, the host holds no files, the
  * store is not poisoned, and no other slot, live or dead, refers to its container.
  * Until then only its slot is freed.  A flushed memtable is freed when no pin has it.
  *
@@ -111,7 +111,7 @@ find_dead(wide_db *db, removal *r)
 		next = f->dead_next;
 		if (f->removed_version > oldest)
 			break;
-		if (f->pending)
+		if (f->pending || f->held)
 			continue;
 		if (c->slots == 1)
 		{

@@ -279,6 +279,7 @@ typedef struct file_slot
 	uint8_t in_use;
 	uint8_t pending; /* dead, but no durable edit says so yet: must not be unlinked */
 	uint8_t listed;	 /* the manifest names it; not if a batch has linked it since the last edit */
+	uint8_t held;	 /* a job reads it: must not be unlinked, also without a pin */
 } file_slot;
 
 /* A file of the directory, which holds one sorted file or several; under LOCK_SET. */
@@ -325,6 +326,7 @@ typedef struct set_state
 	uint32_t npending;		 /* dead files with pending set */
 	uint32_t used_containers, free_containers, ncontainers;
 	uint64_t file_bytes; /* of live files */
+	uint32_t warned;	 /* file_set_warn has warned */
 
 	/* work on files */
 	_Atomic uint32_t work_word; /* futex: rises when work appears */
@@ -499,6 +501,7 @@ struct wide_db
 
 	struct pin_local *pins;			  /* pin.c: pins and private lists of files */
 	struct work_local *work;		  /* scheduler.c: families lately found without work */
+	int64_t gather_after;			  /* scheduler.c: containers are not gathered before */
 	struct sst_readers *readers;	  /* sst_reader.c: open files */
 	struct cache_local *cache;		  /* cache.c: addresses, number of pins */
 	struct lock_local *locks;		  /* row_lock.c: the row locks held */

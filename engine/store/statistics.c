@@ -42,6 +42,9 @@ state_of_files(wide_db *db, wide_stats *out)
 	out->reserved_files = db->seg->set.reserved_files;
 	out->files = db->seg->set.nfiles;
 	out->file_bytes = db->seg->set.file_bytes;
+	out->max_files = db->seg->set.max_files;
+	out->containers = db->seg->set.ncontainers;
+	out->dead_files = db->seg->set.ndead;
 	segment_unlock(db, LOCK_SET);
 }
 
@@ -183,6 +186,8 @@ file_info(const file_meta *f, wide_status (*fn)(void *arg, const wide_file_info 
 {
 	uint8_t lo[FILE_BOUND], hi[FILE_BOUND];
 	wide_file_info i = {.number = f->number,
+						.container = file_container(f),
+						.offset = f->container != 0 ? f->offset : 0,
 						.family = f->family,
 						.level = f->level,
 						.bytes = f->bytes,

@@ -72,7 +72,7 @@ work_in_progress(wide_db *db)
 }
 
 static wide_status
-verify_family(verification *v, const version_pin *pin, wide_family_id id)
+verify_files(verification *v, const version_pin *pin, wide_family_id id)
 {
 	family_files files;
 
@@ -110,6 +110,19 @@ verify_family(verification *v, const version_pin *pin, wide_family_id id)
 			TRY(problem(v, file_container(f), "the file overlaps the next file of its level"));
 	}
 	return WIDE_OK;
+}
+
+/* The pin is for one family only: it keeps all files that are removed meanwhile. */
+static wide_status
+verify_family(verification *v, wide_family_id id)
+{
+	version_pin pin = {0};
+	wide_status st;
+
+	TRY(pin_take_files(v->db, &pin));
+	st = verify_files(v, &pin, id);
+	pin_drop(v->db, &pin);
+	return st;
 }
 
 static wide_status
@@ -181,16 +194,14 @@ wide_verify(wide_db *db, wide_family_id family, wide_problem_fn fn, void *arg)
 	verification v = {.db = db, .fn = fn, .arg = arg};
 	wide_family_id id;
 	uint32_t cursor = 0;
-	version_pin pin = {0};
 	version_pin memory = {0};
 	wide_status st;
 
 	wide_progress_begin(db, WIDE_PROGRESS_VERIFY, family, bytes_to_verify(db, family));
-	TRY_GOTO(pin_take_files(db, &pin));
 	TRY_GOTO(directory_read(db, &v.names));
 	while ((st = catalog_family_next(db, &cursor, &id)) == WIDE_OK)
 		if (family == 0 || id == family)
-			TRY_GOTO(verify_family(&v, &pin, id));
+			TRY_GOTO(verify_family(&v, id));
 	if (st != WIDE_END)
 		goto done;
 	TRY_GOTO(pin_take(db, &memory));
@@ -200,7 +211,6 @@ wide_verify(wide_db *db, wide_family_id family, wide_problem_fn fn, void *arg)
 done:
 	wide_progress_end(db);
 	pin_drop(db, &memory);
-	pin_drop(db, &pin);
 	directory_free(&v.names);
 	return st;
 }

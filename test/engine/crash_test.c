@@ -10,6 +10,7 @@
  */
 #include "engine/base/os.h"
 #include "engine/base/status.h"
+#include "engine/compaction/gather.h"
 #include "engine/compaction/output.h"
 #include "engine/batch/batch.h"
 #include "test/host/os_fault.h"
@@ -47,6 +48,7 @@ small_store(store *s)
 	store_init(s);
 	s->config.memtable_size = 64 * 1024;
 	output_file_bytes = 16 * 1024;
+	gather_files = 4;
 }
 
 /* Fills batch k into b. */

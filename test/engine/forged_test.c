@@ -231,7 +231,7 @@ make_old(store *s)
 	h = fopen(path, "r+");
 	assert_non_null(h);
 	assert_int_equal(fread(head, 1, sizeof head, h), sizeof head);
-	assert_int_equal(get_u32le(head + 8), 2);
+	assert_int_equal(get_u32le(head + 8), 3);
 	put_u32le(head + 8, 1);
 	put_u64le(head + 24, hash_xxh3(head, 24, 0x6d616e6966657374ull));
 	rewind(h);

@@ -25,6 +25,7 @@
 #include "engine/wide.h"
 #include "engine/base/key.h"
 #include "engine/compaction/compact.h"
+#include "engine/compaction/gather.h"
 #include "engine/compaction/level.h"
 #include "engine/compaction/output.h"
 #include "engine/batch/batch_state.h"
@@ -304,6 +305,7 @@ begin_life(life *l, const history *h)
 	l->st.now = BASE_TIME;
 	output_file_bytes = (uint64_t) at_least(a[1], 4096);
 	level_bytes = (uint64_t) at_least(a[2], 16 * 1024);
+	gather_files = 3;
 	l->m.nrows = a[3] < 1 ? 1 : a[3] > MAX_ROWS ? MAX_ROWS : (int) a[3];
 	l->m.nquals = a[4] < 1 ? 1 : a[4] > MAX_QUALS ? MAX_QUALS : (int) a[4];
 	l->big = a[6] != 0;
