@@ -241,15 +241,42 @@ slot_new(wide_db *db, enum catalog_array which)
 
 /* --------------------------------------------------------------- look-ups */
 
+static uint32_t *
+table_bucket(wide_db *db, wide_table_id id)
+{
+	return layout_bucket(db, db->seg->table_index, db->seg->family_bits, id);
+}
+
 table_slot *
 catalog_table_slot(wide_db *db, wide_table_id id)
 {
 	table_slot *t = layout_tables(db);
 
-	for (uint32_t i = 0; i < db->seg->catalog.ntables && id != 0; i++)
-		if (t[i].t.id == id)
-			return &t[i];
+	for (uint32_t i = id != 0 ? *table_bucket(db, id) : 0; i != 0; i = t[i - 1].hash_next)
+		if (t[i - 1].t.id == id)
+			return &t[i - 1];
 	return NULL;
+}
+
+/* Makes catalog_table_slot find a slot by its id, or no longer. */
+static void
+table_enter(wide_db *db, table_slot *ts)
+{
+	uint32_t *first = table_bucket(db, ts->t.id);
+
+	ts->hash_next = *first;
+	*first = (uint32_t) (ts - layout_tables(db)) + 1;
+}
+
+static void
+table_leave(wide_db *db, const table_slot *ts)
+{
+	uint32_t *link = table_bucket(db, ts->t.id), at = (uint32_t) (ts - layout_tables(db)) + 1;
+
+	while (*link != 0 && *link != at)
+		link = &layout_tables(db)[*link - 1].hash_next;
+	if (*link == at)
+		*link = ts->hash_next;
 }
 
 bool
@@ -301,12 +328,12 @@ table_clear(wide_db *db, table_slot *ts)
 	catalog_state *c = &db->seg->catalog;
 	wide_table_id id = ts->t.id;
 
-	for (uint32_t i = 0; i < c->nfamilies; i++)
-		if (layout_families(db)[i].f.id != 0 && layout_families(db)[i].f.table == id)
-			family_clear(db, &layout_families(db)[i]);
+	for (family_slot *fs; (fs = family_of_table(db, id, NULL)) != NULL;)
+		family_clear(db, fs);
 	for (uint32_t i = 0; i < c->nbindings; i++)
 		if (layout_bindings(db)[i].table == id)
 			memset(&layout_bindings(db)[i], 0, sizeof(binding_slot));
+	table_leave(db, ts);
 	memset(ts, 0, sizeof *ts);
 }
 
@@ -408,9 +435,12 @@ apply_table(wide_db *db, const catalog_op *op, uint64_t seq)
 	if (op->kind == OP_CREATE_TABLE)
 	{
 		raise_counter(&db->seg->catalog.next_table, op->table);
-		if (ts == NULL && (ts = slot_new(db, CATALOG_TABLES)) == NULL)
+		if (ts != NULL)
+			table_leave(db, ts);
+		else if ((ts = slot_new(db, CATALOG_TABLES)) == NULL)
 			return false;
 		*ts = (table_slot) {.t.id = op->table, .t.space = op->arg};
+		table_enter(db, ts);
 	}
 	if (ts == NULL)
 		return true;
@@ -587,7 +617,11 @@ code_array(codec *c, wide_db *db, enum catalog_array which)
 		if (c->out != NULL && slot_id(&a, i) == 0)
 			continue;
 		if (which == CATALOG_TABLES)
+		{
 			code_table(c, slot);
+			if (c->out == NULL && slot_id(&a, i) != 0)
+				table_enter(db, slot);
+		}
 		else if (which == CATALOG_FAMILIES)
 		{
 			code_family(c, slot);
@@ -670,6 +704,8 @@ catalog_restore(wide_db *db, wide_bytes dump)
 		*a.used = 0;
 	}
 	memset(LAYOUT_AT(db, db->seg->family_index), 0, sizeof(uint32_t) << db->seg->family_bits);
+	memset(LAYOUT_AT(db, db->seg->table_index), 0, sizeof(uint32_t) << db->seg->family_bits);
+	memset(LAYOUT_AT(db, db->seg->families_of_table), 0, sizeof(uint32_t) << db->seg->family_bits);
 	memset(c->pending, 0, sizeof c->pending);
 	c->seq = c->restored_seq = 0;
 	atomic_store(&c->next_table, 1);

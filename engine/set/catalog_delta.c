@@ -119,41 +119,48 @@ catalog_delta_binding(wide_db *db, const catalog_delta *d, wide_table_id table, 
 	return bound;
 }
 
+/* Families in the order of their ids, of which the first `max` that were found are kept. */
+typedef struct family_list
+{
+	wide_family *out;
+	int n, max;
+} family_list;
+
+/* Adds the family if it exists and is of the table. */
+static void
+add_family(wide_db *db, const catalog_delta *d, wide_table_id table, wide_family_id id,
+		   family_list *l)
+{
+	wide_family f;
+	int at;
+
+	if (!catalog_delta_family(db, d, id, &f) || f.table != table || l->n++ >= l->max)
+		return;
+	for (at = l->n - 1; at > 0 && l->out[at - 1].id > f.id; at--)
+		l->out[at] = l->out[at - 1];
+	l->out[at] = f;
+}
+
 int
 catalog_delta_families(wide_db *db, const catalog_delta *d, wide_table_id id, wide_family *out,
 					   int max)
 {
-	family_slot *fs = layout_families(db);
-	uint32_t nshared = db->seg->catalog.nfamilies;
-	wide_family f;
-	int n = 0;
+	family_list l = {out, 0, max};
 
-	for (uint32_t i = 0; i < nshared + (d != NULL ? (uint32_t) d->n : 0); i++)
+	for (const family_slot *fs = family_of_table(db, id, NULL); fs != NULL;
+		 fs = family_of_table(db, id, fs))
+		add_family(db, d, id, fs->f.id, &l);
+	for (int i = 0; d != NULL && i < d->n; i++)
 	{
-		wide_family_id fid;
-		int at;
+		const catalog_op *op = &d->ops[i];
+		wide_family_id fid = op->kind == OP_CREATE_FAMILY	 ? op->family
+							 : op->kind == OP_REPLACE_FAMILY ? op->arg
+															 : 0;
 
-		if (i < nshared)
-			fid = fs[i].f.table == id ? fs[i].f.id : 0;
-		else
-		{
-			const catalog_op *op = &d->ops[i - nshared];
-
-			fid = op->kind == OP_CREATE_FAMILY	  ? op->family
-				  : op->kind == OP_REPLACE_FAMILY ? op->arg
-												  : 0;
-			if (fid != 0 && family_find(db, fid) != NULL)
-				continue;
-		}
-		if (fid == 0 || !catalog_delta_family(db, d, fid, &f) || f.table != id)
-			continue;
-		if (n++ >= max)
-			continue;
-		for (at = n - 1; at > 0 && out[at - 1].id > f.id; at--)
-			out[at] = out[at - 1];
-		out[at] = f;
+		if (fid != 0 && family_find(db, fid) == NULL)
+			add_family(db, d, id, fid, &l);
 	}
-	return n;
+	return l.n;
 }
 
 int

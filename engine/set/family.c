@@ -1,4 +1,4 @@
-/* family.c - finds a family's slot in the shared segment, through a hash table of ids. */
+/* family.c - finds families' slots in the shared segment, through hash tables of ids. */
 #include "engine/set/family.h"
 #include "engine/shared/layout.h"
 
@@ -21,23 +21,48 @@ family_find(wide_db *db, wide_family_id id)
 	return NULL;
 }
 
+static uint32_t *
+table_bucket(wide_db *db, wide_table_id table)
+{
+	return layout_bucket(db, db->seg->families_of_table, db->seg->family_bits, table);
+}
+
+family_slot *
+family_of_table(wide_db *db, wide_table_id table, const family_slot *before)
+{
+	family_slot *f = layout_families(db);
+	uint32_t i = before != NULL ? before->table_next : *table_bucket(db, table);
+
+	while (i != 0 && f[i - 1].f.table != table)
+		i = f[i - 1].table_next;
+	return i != 0 ? &f[i - 1] : NULL;
+}
+
 void
 family_enter(wide_db *db, family_slot *fs)
 {
-	uint32_t *first = bucket_of(db, fs->f.id);
+	uint32_t *first = bucket_of(db, fs->f.id), at = (uint32_t) (fs - layout_families(db)) + 1;
 
 	fs->hash_next = *first;
-	*first = (uint32_t) (fs - layout_families(db)) + 1;
+	*first = at;
+	first = table_bucket(db, fs->f.table);
+	fs->table_next = *first;
+	*first = at;
 }
 
 void
 family_leave(wide_db *db, family_slot *fs)
 {
-	uint32_t *link = bucket_of(db, fs->f.id), at = (uint32_t) (fs - layout_families(db)) + 1;
+	family_slot *f = layout_families(db);
+	uint32_t *link = bucket_of(db, fs->f.id), at = (uint32_t) (fs - f) + 1;
 
 	while (*link != 0 && *link != at)
-		link = &layout_families(db)[*link - 1].hash_next;
+		link = &f[*link - 1].hash_next;
 	if (*link == at)
 		*link = fs->hash_next;
-	fs->hash_next = 0;
+	for (link = table_bucket(db, fs->f.table); *link != 0 && *link != at;)
+		link = &f[*link - 1].table_next;
+	if (*link == at)
+		*link = fs->table_next;
+	fs->hash_next = fs->table_next = 0;
 }

@@ -9,8 +9,13 @@
  * Requires: LOCK_SET or LOCK_CATALOG. */
 extern family_slot *family_find(wide_db *db, wide_family_id id);
 
-/* Makes family_find find a slot by its id, or no longer.  family_leave does nothing if it does not
- * find the slot.  Requires: LOCK_SET and LOCK_CATALOG, or recovery. */
+/* Returns a family of the table, the one after `before` (NULL: the first) in no particular order;
+ * NULL after the last one.  Requires: as family_find. */
+extern family_slot *family_of_table(wide_db *db, wide_table_id table, const family_slot *before);
+
+/* Makes family_find find a slot by its id, and family_of_table by that of its table, or no longer.
+ * family_leave does nothing if it does not find the slot.  Requires: LOCK_SET and LOCK_CATALOG, or
+ * recovery. */
 extern void family_enter(wide_db *db, family_slot *fs);
 extern void family_leave(wide_db *db, family_slot *fs);
 

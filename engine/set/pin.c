@@ -25,7 +25,7 @@
 #include "engine/shared/segment.h"
 #include "engine/set/family.h"
 
-#define COPY_BUCKETS 64
+#define COPY_BUCKETS 512
 #define COPIES_MOST	 512 /* with more, all are freed when the last pin is dropped */
 
 /* A private copy of a family's list, for pins with from <= version <= to. */

@@ -339,8 +339,9 @@ typedef struct set_state
 
 typedef struct table_slot
 {
-	wide_table t; /* t.id == 0: free */
-	uint64_t seq; /* last change */
+	wide_table t;		/* t.id == 0: free */
+	uint64_t seq;		/* last change */
+	uint32_t hash_next; /* tables whose ids have one hash; index + 1 */
 } table_slot;
 
 /* Cells that were invisible by the options before a change stay invisible after it. */
@@ -367,6 +368,7 @@ typedef struct family_slot
 	uint32_t dead_files;			/* dead files, the same */
 	uint32_t nfiles;				/* live files */
 	uint32_t hash_next;				/* families whose ids have one hash; index + 1 */
+	uint32_t table_next;			/* families whose tables' ids have one hash; the same */
 	uint32_t job;					/* the job that compacts it: index + 1; 0: none */
 	_Atomic uint64_t files_version; /* set.version of the last change: see file_set.c */
 	/* encoded row at which the last compaction of each level ended; the next one goes on there */
@@ -468,7 +470,8 @@ typedef struct segment
 	uint64_t containers;
 	/* hash tables: index + 1 of the first slot, by number or id */
 	uint64_t file_index, container_index, family_index;
-	uint32_t file_bits, family_bits; /* entries of the tables, as powers of two */
+	uint64_t table_index, families_of_table; /* by id of the table: tables, families */
+	uint32_t file_bits, family_bits;		 /* entries of the tables, as powers of two */
 	uint32_t max_families, max_bindings;
 
 	_Alignas(64) pthread_mutex_t lock[LOCK_COUNT];

@@ -5,7 +5,7 @@
  *
  *     head    process slots[max_processes]    file slots[max_files]
  *     containers[max_files]    index of files    index of containers
- *     tables[max_tables]    families[4 x max_tables]    index of families
+ *     tables[max_tables]    families[4 x max_tables]    indexes of both
  *     bindings[2 x max_tables]
  *     row locks[lock_buckets]    block cache    cache pins[max_processes]
  *     memtable regions[WIDE_MEMTABLES]
@@ -110,6 +110,8 @@ layout(const wide_config *c, segment *s)
 	PART(tables, (uint64_t) c->max_tables * sizeof(table_slot));
 	PART(families, (uint64_t) s->max_families * sizeof(family_slot));
 	PART(family_index, sizeof(uint32_t) << s->family_bits);
+	PART(table_index, sizeof(uint32_t) << s->family_bits);
+	PART(families_of_table, sizeof(uint32_t) << s->family_bits);
 	PART(bindings, (uint64_t) s->max_bindings * sizeof(binding_slot));
 	PART(locks, (uint64_t) c->lock_buckets * ROW_LOCK_BUCKET_BYTES);
 	PART(cache, cache_bytes_needed(c->cache_size));
