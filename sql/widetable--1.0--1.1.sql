@@ -64,9 +64,9 @@ COMMENT ON FUNCTION @extschema@.import_cells(regclass, bytea) IS
 -- -------------------------------------------------------------- statistics
 
 -- Columns are added at the end.  A library that has more than the function leaves the last ones out.
-DROP VIEW @extschema@.pg_stat_widetable, @extschema@.pg_stat_widetable_tables, @extschema@.pg_stat_widetable_families,
+DROP VIEW @extschema@.pg_stat_widetable, @extschema@.pg_stat_widetable_files, @extschema@.pg_stat_widetable_tables, @extschema@.pg_stat_widetable_families,
     @extschema@.pg_stat_widetable_compactions;
-DROP FUNCTION @extschema@.stat_store(), @extschema@.stat_families(), @extschema@.stat_compactions();
+DROP FUNCTION @extschema@.stat_store(), @extschema@.stat_files(), @extschema@.stat_families(), @extschema@.stat_compactions();
 
 CREATE FUNCTION @extschema@.stat_store(
         OUT state text, OUT segment_bytes bigint, OUT processes int,
@@ -84,8 +84,14 @@ CREATE FUNCTION @extschema@.stat_store(
         OUT snapshots int, OUT oldest_snapshot pg_lsn, OUT pins int,
         OUT memtable_reserved bigint, OUT files_reserved bigint, OUT worker_pid int,
         OUT clock_ahead interval, OUT oldest_snapshot_pid int, OUT memtable_holder_pid int, OUT keeper_pid int,
-        OUT stats_reset timestamptz)
+        OUT stats_reset timestamptz, OUT file_limit bigint, OUT dead_files bigint, OUT containers bigint)
     RETURNS record LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'wt_sql_stat_store';
+CREATE FUNCTION @extschema@.stat_files(
+        OUT relid oid, OUT table_name text, OUT family text, OUT file bigint, OUT level int, OUT file_bytes bigint,
+        OUT raw_bytes bigint, OUT cells bigint, OUT rows bigint, OUT tombstones bigint,
+        OUT min_key bytea, OUT max_key bytea, OUT min_ts bigint, OUT max_ts bigint, OUT min_seq pg_lsn, OUT max_seq pg_lsn,
+        OUT container bigint, OUT container_offset bigint)
+    RETURNS SETOF record LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'wt_sql_stat_files';
 CREATE FUNCTION @extschema@.stat_families(
         OUT relid oid, OUT table_name text, OUT family text, OUT options jsonb, OUT files bigint,
         OUT level_files int[], OUT file_bytes bigint, OUT raw_bytes bigint, OUT cells bigint, OUT rows bigint,
@@ -121,6 +127,10 @@ CREATE VIEW @extschema@.pg_stat_widetable_databases AS
     SELECT t.datid, d.datname, t.tables, t.families, t.files, t.file_bytes, t.memtable_bytes,
            t.file_bytes + t.memtable_bytes AS total_bytes
     FROM @extschema@.stat_databases() t LEFT JOIN pg_catalog.pg_database d ON d.oid = t.datid;
+CREATE VIEW @extschema@.pg_stat_widetable_files AS
+    SELECT f.relid::regclass AS relation, f.table_name, f.family, f.file, f.level, f.file_bytes, f.raw_bytes, f.cells, f.rows,
+           f.tombstones, f.min_key, f.max_key, f.min_ts, f.max_ts, f.min_seq, f.max_seq, f.container, f.container_offset
+    FROM @extschema@.stat_files() f;
 CREATE VIEW @extschema@.pg_stat_widetable_compactions AS
     SELECT c.relid::regclass AS relation, c.table_name, c.family, c.kind, c.state, c.from_level, c.to_level,
            c.total_bytes, c.done_bytes, c.out_bytes, c.started, c.ended, c.pid
@@ -138,12 +148,12 @@ COMMENT ON FUNCTION @extschema@.reset_statistics() IS
 COMMENT ON FUNCTION @extschema@.reset_clock() IS
     'let timestamps begin at the clock again after it was ahead; returns by how much they were';
 
-REVOKE ALL ON FUNCTION @extschema@.stat_store(), @extschema@.stat_compactions(), @extschema@.stat_progress(),
+REVOKE ALL ON FUNCTION @extschema@.stat_store(), @extschema@.stat_files(), @extschema@.stat_compactions(), @extschema@.stat_progress(),
     @extschema@.stat_databases(), @extschema@.reset_statistics(), @extschema@.reset_clock() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.stat_store(), @extschema@.stat_compactions(), @extschema@.stat_progress(),
+GRANT EXECUTE ON FUNCTION @extschema@.stat_store(), @extschema@.stat_files(), @extschema@.stat_compactions(), @extschema@.stat_progress(),
     @extschema@.stat_databases() TO pg_monitor;
 GRANT SELECT ON @extschema@.pg_stat_widetable_tables, @extschema@.pg_stat_widetable_families TO PUBLIC;
-GRANT SELECT ON @extschema@.pg_stat_widetable, @extschema@.pg_stat_widetable_compactions,
+GRANT SELECT ON @extschema@.pg_stat_widetable, @extschema@.pg_stat_widetable_files, @extschema@.pg_stat_widetable_compactions,
     @extschema@.pg_stat_widetable_progress, @extschema@.pg_stat_widetable_databases TO pg_monitor;
 
 -- ------------------------------------------------- the store's beginning, end and health

@@ -180,7 +180,7 @@ bytes_to_verify(wide_db *db, wide_family_id family)
 
 	if (segment_lock(db, LOCK_SET) != WIDE_OK)
 		return 0;
-	for (uint32_t i = 0; i < db->seg->config.max_files; i++)
+	for (uint32_t i = 0; i < db->seg->set.used_files; i++)
 		if (files[i].in_use && files[i].removed_version == 0 &&
 			(family == 0 || files[i].meta.family == family))
 			bytes += files[i].meta.bytes;

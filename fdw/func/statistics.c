@@ -160,6 +160,9 @@ wt_sql_stat_store(PG_FUNCTION_ARGS)
 	add_pid(&row, db ? wt_anchor()->keeper.pid : 0);
 	wt_result_add_unless(&row, s.counters_reset == 0,
 						 TimestampTzGetDatum(s.counters_reset - WT_EPOCH_DIFF));
+	add_bigint(&row, s.max_files);
+	add_bigint(&row, s.dead_files);
+	add_bigint(&row, s.containers);
 	return wt_result_one(&row, fcinfo);
 }
 
@@ -312,6 +315,8 @@ put_files(ReturnSetInfo *rsinfo, const FamilyItem *f)
 		add_bigint(&row, w->ts_max);
 		add_lsn(&row, w->seq_min);
 		add_lsn(&row, w->seq_max);
+		add_bigint(&row, w->container);
+		add_bigint(&row, w->offset);
 		wt_result_put(&row, rsinfo);
 		pfree(item);
 	}

@@ -48,7 +48,10 @@ wt_error_hint(wide_status st)
 		case WIDE_CONFLICT:
 			return errhint("The transaction might succeed if retried.");
 		case WIDE_FULL:
-			return errhint("See widetable.memtable_size and widetable.max_tables.");
+			/* the text of the status says what is full */
+			return errhint("The table of files and that of tables grow with widetable.max_tables, "
+						   "the memory of commits with widetable.memtable_size; both need a "
+						   "restart.");
 		case WIDE_NOSPACE:
 			/* the text of the status names the file */
 			return errhint("Make room on the file system of that file; nothing else needs to be "

@@ -240,10 +240,10 @@ sub litter
 
 sub litter_now
 {
-	my $listed = value('SELECT DISTINCT file FROM widetable.pg_stat_widetable_files');
+	my $listed = value('SELECT DISTINCT container FROM widetable.pg_stat_widetable_files');
 	return ('the files cannot be listed') unless defined $listed;
 	# the view shows those of its database
-	my $all = value('SELECT files FROM widetable.pg_stat_widetable');
+	my $all = value('SELECT containers FROM widetable.pg_stat_widetable');
 	my $n = () = $listed =~ /\d+/g;
 	my %there;
 	opendir my $d, store_dir() or return (store_dir() . ": $!");
