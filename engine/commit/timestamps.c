@@ -44,7 +44,7 @@ family_above(wide_db *db, int64_t ts)
 {
 	const file_slot *files = layout_files(db);
 
-	for (uint32_t i = 0; i < db->seg->config.max_files; i++)
+	for (uint32_t i = 0; i < db->seg->set.used_files; i++)
 		if (files[i].in_use && files[i].removed_version == 0 && files[i].meta.ts_max > ts)
 			return files[i].meta.family;
 	return 0;
