@@ -85,6 +85,25 @@ typedef enum wide_status
 /* Returns one line about the last failure in this process; never NULL. */
 extern const char *wide_error_text(void);
 
+#define WIDE_DAMAGE_KEY 48 /* most bytes of a row key that describe a range */
+
+/* A sorted file that cannot be read, or a part of it. */
+typedef struct wide_damage
+{
+	uint64_t file;		/* its number */
+	uint64_t container; /* the number of the file of the directory that has it */
+	uint64_t offset;	/* in that, in bytes */
+	uint32_t family; /* wide_family_id; 0: not known, nor is the range */
+	uint32_t lo_len; /* rows from these bytes on may be hit: */
+	uint8_t lo[WIDE_DAMAGE_KEY];
+	uint32_t hi_len; /* up to those that begin with these bytes */
+	uint8_t hi[WIDE_DAMAGE_KEY];
+} wide_damage;
+
+/* Returns what the last failure in this process says of a sorted file; NULL if it was about
+ * something else. */
+extern const wide_damage *wide_error_damage(void);
+
 /* ----------------------------------------------------------------- bytes */
 
 typedef struct wide_bytes
@@ -291,6 +310,9 @@ typedef struct wide_log
 	 * Called only for a store of another log.  May be NULL; 0: there is none.
 	 */
 	uint64_t (*predecessor)(void *ctx);
+	/* Returns true if replay can begin at lsn: everything from there on is there.  May be NULL:
+	 * true. */
+	bool (*reaches)(void *ctx, uint64_t lsn);
 } wide_log;
 
 #define WIDE_LOG_RECORD_MAX (1024 * 1024)

@@ -51,10 +51,15 @@ orphan_name(void *arg, const char *name)
 		remove = !o->no_files && !file_set_has_container(o->db, number);
 	else if (strncmp(name, "manifest-", 9) == 0)
 	{
-		snprintf(manifest, sizeof manifest, "manifest-%08llx",
-				 (unsigned long long) o->db->seg->set.manifest_number);
-		remove = strcmp(name, manifest) != 0;
+		int len = snprintf(manifest, sizeof manifest, "manifest-%08llx",
+						   (unsigned long long) o->db->seg->set.manifest_number);
+
+		remove = strncmp(name, manifest, (size_t) len) != 0 ||
+				 (name[len] != 0 && strcmp(name + len, ".copy") != 0);
 	}
+	/* with them and more of the log an older state could be opened: see file_set_load.c */
+	if (o->db->seg->set.lost > 0 && (n < 4 || strcmp(name + n - 4, ".tmp") != 0))
+		remove = false;
 	if (remove)
 		o->st = buffer_append(&o->names, name, n + 1);
 	return o->st != WIDE_OK;

@@ -31,6 +31,7 @@
 #include "engine/sst/sst_cursor.h"
 #include "engine/sst/sst_file.h"
 #include "engine/set/catalog.h"
+#include "engine/set/damage.h"
 #include "engine/set/edit.h"
 #include "engine/set/file_set.h"
 #include "engine/set/horizon.h"
@@ -204,6 +205,7 @@ typedef struct compact_job
 	buffer held;			/* uint64_t: inputs that are held */
 	buffer claimed;			/* wide_family_id */
 	int compacted;			/* families */
+	int marked;				/* files that were found to be damaged */
 	char damage[300];		/* what is wrong with the files of one; empty: nothing */
 	uint64_t read, written; /* bytes of merges */
 } compact_job;
@@ -280,6 +282,42 @@ hold_inputs(compact_job *j, compaction *c, file_meta **copy)
 	return WIDE_OK;
 }
 
+/* Ends what hold_inputs does. */
+static wide_status
+release_inputs(compact_job *j)
+{
+	int n = (int) (j->held.len / sizeof(uint64_t));
+
+	j->held.len = 0;
+	return n > 0 ? file_set_hold(j->db, (const uint64_t *) j->held.data, n, false) : WIDE_OK;
+}
+
+/*
+ * The compaction of a family has failed with st.  If that is because an input is damaged, marks it:
+ * the next job compacts the family without it.  This one goes on with other families, whose files
+ * the mark does not change.
+ */
+static wide_status
+set_aside(compact_job *j, compaction *c, wide_status st)
+{
+	const wide_damage *where = wide_error_damage();
+
+	if ((st != WIDE_CORRUPT && st != WIDE_IO) || where == NULL)
+		return st;
+	for (int i = 0; i < c->all.n; i++)
+		if (c->in[i] && c->all.files[i].number == where->file &&
+			!(c->all.files[i].flags & FILE_DAMAGED))
+		{
+			/* the slot that has the mark is another one */
+			TRY(release_inputs(j));
+			TRY(damage_set_aside(c->db, &c->all.files[i]));
+			j->marked++;
+			c->settled = 0;
+			return WIDE_OK;
+		}
+	return st;
+}
+
 /* Does one family's part.  *settled: as c->settled. */
 static wide_status
 compact_one(compact_job *j, wide_family_id family, uint64_t *settled)
@@ -301,7 +339,7 @@ compact_one(compact_job *j, wide_family_id family, uint64_t *settled)
 	if (st == WIDE_OK && j->alone && c.kind == COMPACTION_MERGE)
 		st = hold_inputs(j, &c, &copy);
 	if (st == WIDE_OK)
-		st = compact_inputs(j, &c);
+		st = set_aside(j, &c, compact_inputs(j, &c));
 	free(copy);
 	*settled = c.settled;
 	free(c.in);
@@ -400,15 +438,18 @@ compact_all(compact_job *j, const wide_family_id *families, int n, wide_status *
 	return WIDE_OK;
 }
 
-wide_status
-compact_families(wide_db *db, const wide_family_id *families, int n, enum compact_mode mode,
-				 wide_status *results)
+/* compact_families.  *marked: files that were found to be damaged; the next attempt leaves them
+ * out. */
+static wide_status
+compact_once(wide_db *db, const wide_family_id *families, int n, enum compact_mode mode,
+			 wide_status *results, int *marked)
 {
 	compact_job j = {
 		.db = db, .mode = mode, .alone = n == 1, .common = {.db = db}, .share = {.db = db}};
 	uint64_t settled = 0;
 	wide_status st;
 
+	*marked = 0;
 	for (int i = 0; i < n; i++)
 		results[i] = WIDE_BUSY;
 	TRY(job_begin(db, JOB_COMPACT, families[0], &j.slot));
@@ -431,7 +472,8 @@ compact_families(wide_db *db, const wide_family_id *families, int n, enum compac
 	TRY_GOTO(compact_apply(&j));
 	if (mode == COMPACT_ALL && (results[0] == WIDE_OK || results[0] == WIDE_END) && settled != 0)
 		TRY_GOTO(catalog_retire(db, families[0], settled));
-	st = j.compacted > 0 ? WIDE_OK : WIDE_END;
+	*marked = j.marked;
+	st = j.compacted > 0 || j.marked > 0 ? WIDE_OK : WIDE_END;
 	j.add.len = 0;
 done:
 	if (st != WIDE_OK && st != WIDE_END)
@@ -439,9 +481,7 @@ done:
 	output_share_free(&j.share);
 	pin_drop(db, &j.common.pin);
 	horizon_free(&j.common.horizons);
-	if (j.held.len > 0)
-		(void) file_set_hold(db, (const uint64_t *) j.held.data,
-							 (int) (j.held.len / sizeof(uint64_t)), false);
+	(void) release_inputs(&j);
 	job_release(db, j.slot, (const wide_family_id *) j.claimed.data,
 				(int) (j.claimed.len / sizeof(wide_family_id)));
 	buffer_free(&j.add);
@@ -455,10 +495,22 @@ done:
 }
 
 wide_status
+compact_families(wide_db *db, const wide_family_id *families, int n, enum compact_mode mode,
+				 wide_status *results)
+{
+	int marked;
+
+	return compact_once(db, families, n, mode, results, &marked);
+}
+
+wide_status
 compact_family(wide_db *db, wide_family_id family, enum compact_mode mode)
 {
-	wide_status result;
-	wide_status st = compact_families(db, &family, 1, mode, &result);
+	wide_status result, st;
+	int marked;
 
+	do
+		st = compact_once(db, &family, 1, mode, &result, &marked);
+	while (st == WIDE_OK && marked > 0);
 	return st == WIDE_END ? result : st;
 }

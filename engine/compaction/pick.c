@@ -15,6 +15,8 @@
  *    in key order: compare_files in pin.c falls back on the number.
  *  - The output may lie anywhere between the outermost bounds of the inputs, so all files
  *    of the output level within those bounds are inputs.
+ *  - A damaged file (engine/set/damage.h) is no input but of a drop.  It lies on level 0, and
+ *    files that are newer than it pass it.
  *  - A loaded file whose link is newer than flushed_seq is no input: replay would link it
  *    again.
  *
@@ -80,7 +82,7 @@ hull_add(file_meta *h, const file_meta *f, bool first)
 static bool
 can_take(const compaction *c, const file_meta *f)
 {
-	return file_settled(f, c->flushed_seq);
+	return file_settled(f, c->flushed_seq) && !(f->flags & FILE_DAMAGED);
 }
 
 static void
@@ -158,7 +160,8 @@ static bool
 pick_expired(compaction *c)
 {
 	for (int i = 0; i < c->all.n; i++)
-		if (can_take(c, &c->all.files[i]) && file_expired(&c->all.files[i], &c->family.opt, c->now))
+		if (file_settled(&c->all.files[i], c->flushed_seq) &&
+			file_expired(&c->all.files[i], &c->family.opt, c->now))
 			input_add(c, i);
 	if (c->nin == 0)
 		return false;
@@ -173,13 +176,17 @@ pick_level0(compaction *c, int least, uint64_t small)
 {
 	int n = 0;
 
-	/* newest first: files without a gap from the end */
-	for (int i = c->all.level_start[1] - 1; i >= 0 && can_take(c, &c->all.files[i]); i--)
-		n++;
-	if (n < least)
+	int first = c->all.level_start[1];
+
+	/* newest first: files from the end, without a gap but for damaged ones */
+	while (first > 0 && (can_take(c, &c->all.files[first - 1]) ||
+						 (c->all.files[first - 1].flags & FILE_DAMAGED)))
+		n += can_take(c, &c->all.files[--first]);
+	if (n < least || n == 0)
 		return false;
-	for (int i = c->all.level_start[1] - n; i < c->all.level_start[1]; i++)
-		input_add(c, i);
+	for (int i = first; i < c->all.level_start[1]; i++)
+		if (can_take(c, &c->all.files[i]))
+			input_add(c, i);
 	c->from = 0;
 	c->to = 1;
 	input_close(c, 1);

@@ -123,8 +123,13 @@ score_family(wide_db *db, const family_slot *fs, int64_t now, uint64_t settled, 
 	for (uint32_t i = fs->files; i != 0; i = files[i - 1].next)
 	{
 		const file_meta *f = &files[i - 1].meta;
-		bool can = file_settled(f, db->seg->set.flushed_seq);
+		bool settled_file = file_settled(f, db->seg->set.flushed_seq);
+		bool can = settled_file && !(f->flags & FILE_DAMAGED);
 
+		if (settled_file && file_expired(f, o, now))
+			s->urgent = 2;
+		if (f->flags & FILE_DAMAGED)
+			continue;
 		bytes[f->level] += f->bytes;
 		s->bytes += f->bytes;
 		ready += f->level == 0 && can;
@@ -133,9 +138,7 @@ score_family(wide_db *db, const family_slot *fs, int64_t now, uint64_t settled, 
 			reclaim_add(&space, f, o, fs->floors, now, settled);
 		if (rest && can)
 			reclaim_add(&ready_space, f, o, fs->floors, now, settled);
-		if (can && file_expired(f, o, now))
-			s->urgent = 2;
-		else if (s->urgent < 1 && file_dead_weight(f, settled))
+		if (s->urgent < 1 && file_dead_weight(f, settled))
 			s->urgent = 1;
 	}
 	if (window && ready > 1 && s->urgent < 1)

@@ -24,6 +24,8 @@ typedef struct source_limits
 	/* range */
 	const uint8_t *hi; /* no row at or above these bytes; NULL: open */
 	uint32_t hilen;
+	const uint8_t *lo; /* source_row_before: no row below these bytes; NULL: open */
+	uint32_t lolen;
 
 	/* one row, or one column of it: the Bloom filters of files are asked */
 	const uint8_t *row; /* this row only; NULL: no such limit */

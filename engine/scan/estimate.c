@@ -194,6 +194,13 @@ overlaps(const question *q, const file_meta *f)
 									(uint32_t) q->hi.len);
 }
 
+/* A file that is damaged is an error of those who read it, not of those who plan to. */
+static bool
+unreadable(wide_status st)
+{
+	return st == WIDE_CORRUPT || st == WIDE_IO;
+}
+
 static wide_status
 ask_file(question *q, origin *o, const file_meta *f)
 {
@@ -202,18 +209,21 @@ ask_file(question *q, origin *o, const file_meta *f)
 	bool inside = file_inside(q, f);
 	wide_status st = WIDE_OK;
 
-	if (inside && f->tombstones == 0)
+	if (!inside || f->tombstones > 0)
 	{
-		e.rows = (double) f->rows;
-		e.cells = (double) f->cells;
-		e.blocks = (double) f->blocks;
+		st = sst_reader_get(q->db, f, &r);
+		if (st == WIDE_OK)
+		{
+			st = sst_estimate_extent(r, inside ? NULL : q->lo.data, (uint32_t) q->lo.len,
+									 inside ? NULL : q->hi.data, (uint32_t) q->hi.len, &e);
+			sst_reader_put(q->db, r);
+		}
 	}
-	else
+	if ((inside && f->tombstones == 0) || unreadable(st))
 	{
-		TRY(sst_reader_get(q->db, f, &r));
-		st = sst_estimate_extent(r, inside ? NULL : q->lo.data, (uint32_t) q->lo.len,
-								 inside ? NULL : q->hi.data, (uint32_t) q->hi.len, &e);
-		sst_reader_put(q->db, r);
+		e = (sst_extent) {
+			.rows = (double) f->rows, .cells = (double) f->cells, .blocks = (double) f->blocks};
+		st = WIDE_OK;
 	}
 	o->rows += e.rows;
 	o->dead += e.dead;
@@ -262,13 +272,16 @@ probe_files(question *q, origin *o)
 		i++;
 		if ((int64_t) (i - 1) * files / in == (int64_t) i * files / in)
 			continue;
-		TRY(sst_reader_get(q->db, &o->files[f], &a.r));
+		st = sst_reader_get(q->db, &o->files[f], &a.r);
+		if (unreadable(st))
+			continue;
+		TRY(st);
 		st = sst_estimate_sample_range(a.r, q->lo.data, (uint32_t) q->lo.len, q->hi.data,
 									   (uint32_t) q->hi.len,
 									   (uint32_t) (q->probes > files ? q->probes / files : 1),
 									   add_file_probe, &a);
 		sst_reader_put(q->db, a.r);
-		TRY(st);
+		TRY(unreadable(st) ? WIDE_OK : st);
 	}
 	return WIDE_OK;
 }
@@ -294,10 +307,13 @@ files_row(question *q, const origin *o, const uint8_t *row, uint32_t rowlen, dou
 	}
 	if (lo == 0 || !file_meta_overlaps_range(&o->files[lo - 1], row, rowlen, NULL, 0))
 		return WIDE_OK;
-	TRY(sst_reader_get(q->db, &o->files[lo - 1], &r));
-	st = sst_estimate_row_likely(r, row, rowlen, present, alive);
-	sst_reader_put(q->db, r);
-	return st;
+	st = sst_reader_get(q->db, &o->files[lo - 1], &r);
+	if (st == WIDE_OK)
+	{
+		st = sst_estimate_row_likely(r, row, rowlen, present, alive);
+		sst_reader_put(q->db, r);
+	}
+	return unreadable(st) ? WIDE_OK : st;
 }
 
 /* ---------------------------------------------------------------- overlap */

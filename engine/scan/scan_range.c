@@ -123,7 +123,7 @@ range_limits(scan_state *s, scan_family *f)
 	source_limits *l = &f->limits;
 	const scan_range *r = s->ranges.cur;
 
-	l->hi = l->row = l->column = l->prefix = NULL;
+	l->hi = l->lo = l->row = l->column = l->prefix = NULL;
 	l->range++;
 	/* not with a filter, which may want to go on elsewhere, nor where single rows are looked up */
 	l->pass_old = l->by_time && f->leads && !s->reverse && !r->point && s->filter.fn == NULL;
@@ -135,6 +135,11 @@ range_limits(scan_state *s, scan_family *f)
 			l->hilen = (uint32_t) r->hi.len;
 		}
 		/* reverse: what a source remembers of rows before a key has to be right in all ranges */
+		if (s->reverse && s->ranges.n == 1 && r->lo.len > 0)
+		{
+			l->lo = r->lo.data;
+			l->lolen = (uint32_t) r->lo.len;
+		}
 		if (r->prefix > 0 && (!s->reverse || s->ranges.n == 1))
 		{
 			l->prefix = r->lo.data;

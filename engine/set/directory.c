@@ -20,7 +20,8 @@ add_name(void *arg, const char *name)
 
 	if (sscanf(name, "%llx.sst%n", &number, &end) == 1 && end != 0)
 		list = name[end] == 0 ? &d->files : strcmp(name + end, ".tmp") == 0 ? &d->unfinished : NULL;
-	else if (sscanf(name, "manifest-%llx%n", &number, &end) == 1 && name[end] == 0)
+	else if (sscanf(name, "manifest-%llx%n", &number, &end) == 1 &&
+			 (name[end] == 0 || strcmp(name + end, ".copy") == 0))
 		list = &d->manifests;
 	n = number;
 	if (list != NULL)

@@ -10,7 +10,7 @@ typedef struct directory
 {
 	buffer files;	   /* uint64_t: numbers of sorted files, ascending */
 	buffer unfinished; /* uint64_t: numbers of sorted files with a temporary name (.sst.tmp) */
-	buffer manifests;  /* uint64_t: numbers of manifests */
+	buffer manifests;  /* uint64_t: numbers of manifests and of their copies */
 	wide_status st;	   /* of reading; internal */
 } directory;
 

@@ -534,7 +534,7 @@ file_set_level0_files(wide_db *db, wide_family_id family)
 		n = fam->nfiles > window_files_most(db) ? fam->nfiles - window_files_most(db) : 0;
 	else if (fam != NULL)
 		for (uint32_t i = fam->files; i != 0; i = files[i - 1].next)
-			n += files[i - 1].meta.level == 0;
+			n += files[i - 1].meta.level == 0 && !(files[i - 1].meta.flags & FILE_DAMAGED);
 	segment_unlock(db, LOCK_SET);
 	return n;
 }

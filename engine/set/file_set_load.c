@@ -6,14 +6,25 @@
  * manifest that is newer than its sorted files.  So of all states that the manifest
  * has gone through, the newest one is taken of which no file is missing.  That is
  * right whatever the reason for a missing file is, because any state and the log
- * from its restart_lsn on make the same store.  If the log does not reach back that
- * far, replay fails and nothing is changed, even if the host says that the beginning
- * of the log is lost: otherwise files that only newer states list would be removed.
+ * from its restart_lsn on make the same store.  So an older state is taken only if the
+ * log reaches back that far (wide_log.reaches); if the host says only in replay that the
+ * beginning of the log is lost, replay fails and nothing is changed.
  * Replay syncs the files that it writes again and that a newer state lists
  * (set.older), because their presence makes that state complete.
  *
- * If the manifest in force is missing or damaged, an older one is tried.  There is
- * one only if files were held (host->files_held) when it was replaced.
+ * If the manifest in force is missing or damaged (with its copy), the state before the
+ * damage is tried in the same way, and older manifests.  There are older ones only if
+ * files were held (host->files_held) when they were replaced.  If CURRENT is missing or
+ * damaged, the newest manifest that can be read is in force: a newer one than CURRENT
+ * named can only be that of an edit that was not acknowledged, and which says nothing
+ * that is not so.
+ *
+ * If no state is complete, or the log does not reach back to one, the newest state of the
+ * manifest in force is taken as it is, and the missing files are marked as damaged
+ * (damage.h): reads of their ranges fail, everything else works, and no log is needed that
+ * the newest state does not need.  As long as files are missing, recovery removes no
+ * sorted file and no manifest: with the files or the log, brought back from somewhere,
+ * an older state may be the way to all data again.
  *
  * A store that does not belong to this log (another id, another branch, ahead of its
  * end) is refused: replay would skip records, or replay records of another store.
@@ -34,6 +45,7 @@
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
 #include "engine/set/catalog.h"
+#include "engine/set/damage.h"
 #include "engine/set/directory.h"
 #include "engine/set/edit.h"
 #include "engine/set/file_set.h"
@@ -74,8 +86,9 @@ typedef struct loaded
 	uint64_t missing_file; /* the number of one of them */
 	uint64_t edits;		   /* number of edits read */
 	uint64_t complete; /* number of edits of the last state of which no file is missing; 0 none */
-	uint64_t stop;	   /* most edits to read */
-	bool older;		   /* not the newest state */
+	uint64_t complete_restart; /* its restart_lsn */
+	uint64_t stop;			   /* most edits to read */
+	bool older;				   /* not the newest state */
 } loaded;
 
 static void
@@ -154,42 +167,74 @@ load_edit(void *arg, const manifest_edit *e)
 	}
 	l->edits++;
 	if (l->missing == 0)
+	{
 		l->complete = l->edits;
+		l->complete_restart = l->restart_lsn;
+	}
 	return WIDE_OK;
 }
 
-/* Reads the newest state of the manifest of which no file is missing. */
+/* Returns true if the log has everything from lsn on. */
+static bool
+log_reaches(wide_db *db, uint64_t lsn)
+{
+	return db->log.reaches == NULL || db->log.reaches(db->log.ctx, lsn);
+}
+
+static void
+report(wide_db *db, int level, const char *text)
+{
+	if (db->host.report != NULL)
+		db->host.report(db->host.ctx, level, text);
+}
+
+/* Reads the state of the manifest after its first l->complete edits into *l, which has read more
+ * of it. */
 static wide_status
-load_manifest(wide_db *db, uint64_t number, const directory *p, loaded *out)
+load_older(wide_db *db, uint64_t number, loaded *l)
+{
+	uint64_t edits = l->complete, next_file = l->next_file;
+	const directory *p = l->present;
+	wide_status st;
+
+	loaded_free(l);
+	*l = (loaded) {.present = p, .last_ts = INT64_MIN, .stop = edits};
+	st = manifest_read(db, number, load_edit, l);
+	l->older = true;
+	l->next_file = next_file > l->next_file ? next_file : l->next_file;
+	/* what is damaged comes behind it */
+	return st == WIDE_END || l->edits == edits ? WIDE_OK : st;
+}
+
+/*
+ * Reads the newest state of the manifest of which no file is missing.
+ * lossy: or else its newest state, if all of the manifest can be read.
+ */
+static wide_status
+load_manifest(wide_db *db, uint64_t number, const directory *p, bool lossy, loaded *out)
 {
 	loaded l = {.present = p, .last_ts = INT64_MIN, .stop = UINT64_MAX};
-	uint64_t edits, next_file;
-	char text[200];
+	char text[300];
 	wide_status st = manifest_read(db, number, load_edit, &l);
+	bool older = l.complete > 0 && l.complete < l.edits + (st != WIDE_OK);
 
-	edits = l.edits;
-	next_file = l.next_file;
-	if (st == WIDE_OK && l.complete == 0)
-		st = status_fail(WIDE_CORRUPT, "file %s/%08llx.sst is missing", db->files_dir,
-						 (unsigned long long) l.missing_file);
-	else if (st == WIDE_OK && l.complete < edits)
+	if ((st == WIDE_OK || st == WIDE_CORRUPT) && older && log_reaches(db, l.complete_restart))
 	{
-		if (db->host.report != NULL)
-		{
+		if (st == WIDE_OK)
 			snprintf(text, sizeof text,
 					 "file %08llx.sst, which manifest-%08llx lists, is missing: using the state of "
 					 "the store %llu edits before the end of the manifest",
 					 (unsigned long long) l.missing_file, (unsigned long long) number,
-					 (unsigned long long) (edits - l.complete));
-			db->host.report(db->host.ctx, 1, text);
-		}
-		loaded_free(&l);
-		l = (loaded) {.present = p, .last_ts = INT64_MIN, .stop = l.complete};
-		st = manifest_read(db, number, load_edit, &l);
-		st = st == WIDE_END ? WIDE_OK : st;
-		l.older = true;
-		l.next_file = next_file > l.next_file ? next_file : l.next_file;
+					 (unsigned long long) (l.edits - l.complete));
+		else
+			snprintf(text, sizeof text, "%.200s: using the state of the store before that",
+					 wide_error_text());
+		report(db, 1, text);
+		st = load_older(db, number, &l);
 	}
+	else if (st == WIDE_OK && l.missing > 0 && !lossy)
+		st = status_fail(WIDE_CORRUPT, "file %s/%08llx.sst is missing", db->files_dir,
+						 (unsigned long long) l.missing_file);
 	if (st == WIDE_OK)
 		*out = l;
 	else
@@ -197,32 +242,103 @@ load_manifest(wide_db *db, uint64_t number, const directory *p, loaded *out)
 	return st;
 }
 
-/* Reads the newest complete state of the manifest in force, or else of an older manifest.
- * WIDE_NOTFOUND: there is no store yet. */
+/*
+ * Finds the manifest in force.  WIDE_NOTFOUND: there is no store yet.  Without CURRENT that is the
+ * newest one that can be read; the first manifest of a store may have been interrupted.
+ */
+static wide_status
+find_manifest(wide_db *db, const directory *p, uint64_t *number)
+{
+	wide_status st = manifest_current(db, number);
+	char text[600];
+	uint64_t last = manifest_before(p, UINT64_MAX);
+
+	if (st == WIDE_OK && last > *number && manifest_before(p, *number + 1) != *number)
+		st = status_fail(WIDE_CORRUPT, "%s/CURRENT names a manifest that is missing", db->dir);
+	if (st != WIDE_NOTFOUND && st != WIDE_CORRUPT)
+		return st;
+	if (last == 0)
+		return p->files.len == 0 && st == WIDE_NOTFOUND
+				   ? WIDE_NOTFOUND
+				   : status_fail(WIDE_CORRUPT,
+								 "%s/CURRENT is missing or damaged, and there is no "
+								 "manifest",
+								 db->dir);
+	db->seg->set.repair = 1;
+	snprintf(text, sizeof text, "%.200s: the newest manifest is in force", wide_error_text());
+	report(db, 1, text);
+	for (*number = last; *number != 0; *number = manifest_before(p, *number))
+	{
+		loaded l = {.present = p, .last_ts = INT64_MIN, .stop = UINT64_MAX};
+
+		st = manifest_read(db, *number, load_edit, &l);
+		loaded_free(&l);
+		if (st != WIDE_CORRUPT)
+			return st;
+		/* CURRENT is durable before the first sorted file */
+		if (last == 1 && p->files.len == 0)
+			return WIDE_NOTFOUND;
+	}
+	*number = last;
+	return WIDE_OK;
+}
+
+/* Marks the files of the state that are missing. */
+static void
+mark_missing(wide_db *db, loaded *l)
+{
+	file_meta *f = (file_meta *) l->files.data;
+	char text[300];
+
+	db->seg->set.lost = (uint32_t) l->missing;
+	if (l->missing == 0)
+		return;
+	for (size_t i = 0; i < l->files.len / sizeof *f; i++)
+		if (!directory_has(l->present, file_container(&f[i])))
+			damage_mark(&f[i]);
+	snprintf(
+		text, sizeof text,
+		"%zu sorted files are missing, one of them %08llx.sst: what they contain cannot be read",
+		l->missing, (unsigned long long) l->missing_file);
+	report(db, 2, text);
+}
+
+/* Reads the newest complete state of the manifest in force, or else of an older manifest, or else
+ * the newest state without the files that are missing.  WIDE_NOTFOUND: there is no store yet. */
 static wide_status
 load_newest(wide_db *db, loaded *l)
 {
 	directory p = {0};
-	uint64_t number = 0, before;
+	uint64_t number = 0, current, before;
 	char failure[300];
 	wide_status st, first;
 
-	TRY(manifest_current(db, &number));
 	TRY_GOTO(directory_read(db, &p));
-	st = first = load_manifest(db, number, &p, l);
+	db->seg->set.manifest_last = manifest_before(&p, UINT64_MAX);
+	TRY_GOTO(find_manifest(db, &p, &number));
+	current = number;
+	st = first = load_manifest(db, number, &p, false, l);
 	if (st != WIDE_OK)
 		snprintf(failure, sizeof failure, "%s", wide_error_text());
 	while (st == WIDE_CORRUPT && (before = manifest_before(&p, number)) != 0)
 	{
 		number = before;
-		st = load_manifest(db, number, &p, l);
+		st = load_manifest(db, number, &p, false, l);
+		if (st == WIDE_OK && !log_reaches(db, l->restart_lsn))
+		{
+			loaded_free(l);
+			st = WIDE_CORRUPT;
+		}
 		l->older = true;
 	}
+	if (st == WIDE_CORRUPT)
+		st = load_manifest(db, number = current, &p, true, l);
 	/* report what is wrong with the manifest in force */
 	if (st != WIDE_OK)
 		st = status_fail(first, "%s", failure);
 	else
 	{
+		mark_missing(db, l);
 		db->seg->set.manifest_number = number;
 		/* beyond any limit: the next edit starts a new manifest */
 		db->seg->set.manifest_size = UINT64_MAX;
@@ -289,10 +405,10 @@ load_format(wide_db *db)
 	set->used_files = set->free_files = set->dead_first = set->dead_last = 0;
 	set->used_containers = set->free_containers = set->ncontainers = 0;
 	set->file_bytes = set->warned = 0;
-	set->ndead = set->npending = set->nunlisted = set->nfiles = set->reserved_files = set->older =
-		0;
+	set->ndead = set->npending = set->nunlisted = set->nfiles = set->reserved_files = 0;
+	set->older = set->lost = set->repair = 0;
 	/* a recovery that failed may have begun a manifest */
-	set->manifest_number = set->manifest_size = set->manifest_snapshot = 0;
+	set->manifest_number = set->manifest_last = set->manifest_size = set->manifest_snapshot = 0;
 	set->catalog_dirty = 0;
 	atomic_store(&set->version, 2); /* 0 means no pin */
 	/* a part of the range that no other recovery has used */
@@ -319,25 +435,28 @@ load_files(wide_db *db, const loaded *l)
 	return WIDE_OK;
 }
 
-wide_status
-file_set_load(wide_db *db)
+/* Puts the state into the segment.  *taken_over: as of load_check.  Returns: WIDE_NOTFOUND if the
+ * store is new. */
+static wide_status
+load_state(wide_db *db, bool create, bool *taken_over)
 {
 	set_state *set = &db->seg->set;
 	commit_state *commit = &db->seg->commit;
 	loaded l = {.last_ts = INT64_MIN};
-	bool new, taken_over = false;
+	bool new;
 	wide_status st;
 
+	*taken_over = false;
 	load_format(db);
 	st = load_newest(db, &l);
 	new = st == WIDE_NOTFOUND;
-	if (new)
+	if (new && create)
 	{
 		/* the log is needed from its present end, and has nothing in the older form */
 		l.flushed_seq = l.restart_lsn = l.sealed_lsn = db->log.end(db->log.ctx);
 		st = catalog_restore(db, (wide_bytes) {NULL, 0});
 	}
-	else if (st == WIDE_OK && (st = load_check(db, &l, &taken_over)) == WIDE_OK)
+	else if (st == WIDE_OK && (st = load_check(db, &l, taken_over)) == WIDE_OK)
 		st = catalog_restore(db, (wide_bytes) {l.catalog.data, l.catalog.len});
 	if (st != WIDE_OK)
 		goto done;
@@ -362,13 +481,36 @@ file_set_load(wide_db *db)
 	atomic_store(&commit->applied_seq, l.flushed_seq);
 	atomic_store(&commit->visible_seq, l.flushed_seq);
 	db->seg->memtables[commit->active].start_lsn = l.restart_lsn;
-	/* the first edit of a store writes its first manifest, with the log's id; that of one that is
-	 * taken over is the step by which it becomes one of this log */
-	if (new || taken_over)
-		st = edit_apply(db, &(version_edit) {.flushed_seq = l.flushed_seq,
-											 .restart_lsn = l.restart_lsn,
-											 .memtable = -1});
+	if (new)
+		st = WIDE_NOTFOUND;
 done:
 	loaded_free(&l);
 	return st;
+}
+
+wide_status
+file_set_load(wide_db *db)
+{
+	set_state *set = &db->seg->set;
+	bool taken_over;
+	wide_status st = load_state(db, true, &taken_over);
+
+	/* the first edit of a store writes its first manifest, with the log's id; that of one that is
+	 * taken over is the step by which it becomes one of this log; after damage one is written that
+	 * has none, unless an older state is in force, because of what a newer one might still give */
+	if (st == WIDE_NOTFOUND ||
+		(st == WIDE_OK && (taken_over || (set->repair && !set->older && set->lost == 0))))
+		st = edit_apply(db, &(version_edit) {.flushed_seq = set->flushed_seq,
+											 .restart_lsn = set->restart_lsn,
+											 .memtable = -1});
+	return st;
+}
+
+wide_status
+file_set_look(wide_db *db)
+{
+	bool taken_over;
+	wide_status st = load_state(db, false, &taken_over);
+
+	return st == WIDE_NOTFOUND ? status_fail(WIDE_NOTFOUND, "%s has no store", db->dir) : st;
 }

@@ -7,6 +7,7 @@
  *                        manifest in force, its number in hex, and the hex
  *                        xxh3-64 (seed MANIFEST_SEED) of that name
  *     manifest-NNNNNNNN  header, then records, each at a multiple of 8
+ *     manifest-NNNNNNNN.copy  the same bytes
  *
  *     header    0  u64  magic "WIDEMANI"
  *               8  u32  format, 3; 2 in manifests without ADD_IN, 1 in those without SEALED
@@ -45,6 +46,15 @@
  *    never acknowledged.
  *  - After recovery the first edit always begins a new manifest, so nothing is ever
  *    appended behind a torn tail.
+ *  - Of the manifest and its copy only one has bytes in flight.  An edit first syncs the
+ *    copy, which then has all earlier records; then it writes and syncs the manifest, which
+ *    acknowledges it; then it writes the copy, whose sync is the next edit's first step.
+ *    So after a crash at any place one of the two has all acknowledged records, whatever
+ *    became of the other's tail, and a record that is damaged in one of them is read from
+ *    the other: it has the same number and offset there, hence the same checksum.  The cost
+ *    is one write for each edit; the sync finds bytes that the system has mostly written.
+ *  - A copy that cannot be written or synced fails nothing: the next edit begins a new
+ *    manifest, with a new copy.
  *
  * Locking: LOCK_MANIFEST, or recovery.
  */
@@ -102,6 +112,13 @@ manifest_path(wide_db *db, uint64_t number, char *path)
 {
 	snprintf(path, PATH_BYTES, "%s/manifest-%08llx", db->dir, (unsigned long long) number);
 	return path + strlen(db->dir) + 1;
+}
+
+/* The same for the copy of a manifest. */
+static void
+copy_path(wide_db *db, uint64_t number, char *path)
+{
+	snprintf(path, PATH_BYTES, "%s/manifest-%08llx.copy", db->dir, (unsigned long long) number);
 }
 
 /* ----------------------------------------------------------------- edits */
@@ -301,6 +318,26 @@ sure_call(wide_db *db, int64_t n, const char *what)
 	return status_fail(WIDE_IO, "%s", text);
 }
 
+/*
+ * Syncs the copy (data NULL), or writes bytes to it.  A failure is not one of the edit: the next
+ * edit begins a new manifest.
+ */
+static bool
+copy_call(wide_db *db, const void *data, size_t len, uint64_t offset)
+{
+	char path[PATH_BYTES];
+	int64_t n;
+	int fd;
+
+	copy_path(db, db->seg->set.manifest_number, path);
+	fd = db->os->open(db->os, path, O_RDWR);
+	if (fd < 0)
+		return false;
+	n = data != NULL ? db->os->pwrite(db->os, fd, data, len, offset) : db->os->sync(db->os, fd);
+	db->os->close(db->os, fd);
+	return n >= 0;
+}
+
 wide_status
 manifest_append(wide_db *db, wide_bytes payload)
 {
@@ -309,6 +346,7 @@ manifest_append(wide_db *db, wide_bytes payload)
 	char path[PATH_BYTES];
 	int fd = -1;
 	int64_t n;
+	bool copied = copy_call(db, NULL, 0, 0);
 	wide_status st;
 
 	manifest_path(db, set->manifest_number, path);
@@ -323,7 +361,8 @@ manifest_append(wide_db *db, wide_bytes payload)
 	injection_point("manifest-append");
 	TRY_GOTO(sure_call(db, db->os->sync(db->os, fd), "syncing the manifest"));
 	injection_point("manifest-sync");
-	set->manifest_size += record.len;
+	copied = copied && copy_call(db, record.data, record.len, set->manifest_size);
+	set->manifest_size = copied ? set->manifest_size + record.len : UINT64_MAX;
 done:
 	if (fd >= 0)
 		db->os->close(db->os, fd);
@@ -350,15 +389,30 @@ write_file(wide_db *db, const char *path, const void *data, size_t len)
 	return file_call(n, "write file", path);
 }
 
+/* Removes a manifest and its copy, if that is possible. */
+static void
+remove_manifest(wide_db *db, uint64_t number)
+{
+	char path[PATH_BYTES];
+
+	manifest_path(db, number, path);
+	db->os->unlink(db->os, path);
+	copy_path(db, number, path);
+	db->os->unlink(db->os, path);
+}
+
 wide_status
 manifest_switch(wide_db *db, wide_bytes snapshot)
 {
 	set_state *set = &db->seg->set;
-	uint64_t number = set->manifest_number + 1;
+	uint64_t last = set->manifest_number > set->manifest_last ? set->manifest_number
+															  : set->manifest_last;
+	uint64_t number = last + 1;
 	buffer b = {0};
 	uint8_t head[MANIFEST_HEADER] = {0};
-	char text[80], path[PATH_BYTES], tmp[PATH_BYTES], current[PATH_BYTES];
+	char text[80], path[PATH_BYTES], copy[PATH_BYTES], tmp[PATH_BYTES], current[PATH_BYTES];
 	const char *name = manifest_path(db, number, path);
+	bool renamed = false;
 	int rc;
 	wide_status st;
 
@@ -368,7 +422,9 @@ manifest_switch(wide_db *db, wide_bytes snapshot)
 	put_u64le(head + 24, hash_xxh3(head, 24, MANIFEST_SEED));
 	TRY_GOTO(buffer_append(&b, head, sizeof head));
 	TRY_GOTO(record_make(&b, number, sizeof head, snapshot));
+	copy_path(db, number, copy);
 	TRY_GOTO(write_file(db, path, b.data, b.len));
+	TRY_GOTO(write_file(db, copy, b.data, b.len));
 	snprintf(text, sizeof text, "%s %016llx\n", name,
 			 (unsigned long long) hash_xxh3(name, strlen(name), MANIFEST_SEED));
 	snprintf(tmp, sizeof tmp, "%s/CURRENT.tmp", db->dir);
@@ -379,20 +435,22 @@ manifest_switch(wide_db *db, wide_bytes snapshot)
 		db->os->unlink(db->os, tmp);
 	TRY_GOTO(file_call(rc, "sync directory", db->dir));
 	rc = db->os->rename(db->os, tmp, current);
+	renamed = rc == 0 || rc == -EIO; /* perhaps */
 	if (rc == -EIO)
 		TRY_GOTO(sure_call(db, rc, "switching to a new manifest"));
 	TRY_GOTO(file_call(rc, "rename file", tmp));
 	injection_point("manifest-switch");
 	TRY_GOTO(sure_call(db, db->os->syncdir(db->os, db->dir), "syncing the directory"));
-	/* the old manifest is not needed, unless a copy is being made; recovery removes it otherwise */
-	if (set->manifest_number != 0 && !host_files_held(db))
-	{
-		manifest_path(db, set->manifest_number, path);
-		db->os->unlink(db->os, path);
-	}
+	/* the old manifest is not needed, unless the directory is being copied or files are missing
+	 * (see file_set_load.c); recovery removes it otherwise */
+	if (set->manifest_number != 0 && set->lost == 0 && !host_files_held(db))
+		remove_manifest(db, set->manifest_number);
 	set->manifest_number = number;
 	set->manifest_size = b.len;
 done:
+	/* without CURRENT the newest manifest would be taken for the one in force */
+	if (st != WIDE_OK && !renamed)
+		remove_manifest(db, number);
 	buffer_free(&b);
 	return st;
 }
@@ -435,21 +493,13 @@ manifest_current(wide_db *db, uint64_t *number)
 	char path[PATH_BYTES], manifest[PATH_BYTES];
 	const char *name;
 	unsigned long long got = 0, check = 0;
-	directory d = {0};
 	int used = 0;
 	wide_status st;
 
 	snprintf(path, sizeof path, "%s/CURRENT", db->dir);
 	st = read_file(db, path, &b);
 	if (st == WIDE_NOTFOUND)
-	{
-		/* CURRENT is durable before the first sorted file is written */
-		TRY_GOTO(directory_read(db, &d));
-		st = WIDE_NOTFOUND;
-		if (d.files.len > 0)
-			st = status_fail(WIDE_CORRUPT, "%s is missing but there are sorted files", path);
-		goto done;
-	}
+		st = status_fail(WIDE_NOTFOUND, "%s is missing", path);
 	if (st != WIDE_OK)
 		goto done;
 	b.data[b.len] = 0;
@@ -461,7 +511,6 @@ manifest_current(wide_db *db, uint64_t *number)
 	*number = got;
 done:
 	buffer_free(&b);
-	directory_free(&d);
 	return st;
 }
 
@@ -482,17 +531,57 @@ record_at(const buffer *b, uint64_t number, uint64_t offset, wide_bytes *payload
 					   get_u64le(b->data + offset + 8));
 }
 
-/* manifest_read for a manifest that is in b. */
+/* The two copies of a manifest, in memory. */
+typedef struct copies
+{
+	buffer b[2]; /* the manifest, its copy */
+	uint64_t number;
+	char path[PATH_BYTES]; /* of the manifest */
+	uint64_t damage;	   /* offset of the first record that only the copy has; 0: none */
+} copies;
+
+/* Finds the record at the offset in the manifest, or else in its copy. */
+static bool
+record_in_either(copies *c, uint64_t offset, wide_bytes *payload)
+{
+	if (record_at(&c->b[0], c->number, offset, payload))
+		return true;
+	if (!record_at(&c->b[1], c->number, offset, payload))
+		return false;
+	if (c->damage == 0)
+		c->damage = offset;
+	return true;
+}
+
+/* Checks that no record follows the end of the records at `at`. */
 static wide_status
-read_records(wide_db *db, const buffer *b, uint64_t number, const char *path, manifest_fn fn,
-			 void *arg)
+check_end(wide_db *db, copies *c, uint64_t at)
+{
+	size_t len = c->b[0].len > c->b[1].len ? c->b[0].len : c->b[1].len;
+	uint64_t damage = c->damage;
+	wide_bytes payload;
+
+	for (uint64_t later = at + 8; later < len; later += 8)
+		if (record_in_either(c, later, &payload))
+			return status_fail(WIDE_CORRUPT, "%s is damaged at offset %llu", c->path,
+							   (unsigned long long) at);
+	c->damage = damage;
+	if (at < len && db->host.report != NULL)
+		db->host.report(db->host.ctx, 1,
+						"widetable: ignoring an unfinished edit at the end of the manifest");
+	return WIDE_OK;
+}
+
+/* manifest_read for a manifest that is in c. */
+static wide_status
+read_records(wide_db *db, copies *c, manifest_fn fn, void *arg)
 {
 	decoded d = {0};
 	uint64_t at = MANIFEST_HEADER;
 	wide_bytes payload;
 	wide_status st = WIDE_OK;
 
-	while (record_at(b, number, at, &payload))
+	while (record_in_either(c, at, &payload))
 	{
 		TRY_GOTO(manifest_decode(payload, &d));
 		if (at == MANIFEST_HEADER && !d.e.snapshot)
@@ -502,53 +591,82 @@ read_records(wide_db *db, const buffer *b, uint64_t number, const char *path, ma
 	}
 	if (at == MANIFEST_HEADER)
 	{
-		st = status_fail(WIDE_CORRUPT, "%s does not begin with a snapshot", path);
+		st = status_fail(WIDE_CORRUPT, "%s does not begin with a snapshot", c->path);
 		goto done;
 	}
-	for (uint64_t later = at + 8; later < b->len; later += 8)
-		if (record_at(b, number, later, &payload))
-		{
-			st = status_fail(WIDE_CORRUPT, "%s is damaged at offset %llu", path,
-							 (unsigned long long) at);
-			goto done;
-		}
-	if (at < b->len && db->host.report != NULL)
-		db->host.report(db->host.ctx, 1,
-						"widetable: ignoring an unfinished edit at the end of the manifest");
+	st = check_end(db, c, at);
 done:
 	buffer_free(&d.add);
 	buffer_free(&d.remove);
 	return st;
 }
 
+static bool
+header_valid(const buffer *b, uint64_t number)
+{
+	return b->len >= MANIFEST_HEADER && get_u64le(b->data) == MANIFEST_MAGIC &&
+		   get_u64le(b->data + 16) == number &&
+		   hash_verify(b->data, 24, MANIFEST_SEED, get_u64le(b->data + 24));
+}
+
+/* Reads the manifest and its copy.  One of them may be missing. */
+static wide_status
+read_copies(wide_db *db, copies *c)
+{
+	char path[PATH_BYTES];
+	wide_status st, copied;
+
+	manifest_path(db, c->number, c->path);
+	copy_path(db, c->number, path);
+	copied = read_file(db, path, &c->b[1]);
+	st = read_file(db, c->path, &c->b[0]);
+	if (copied == WIDE_NOMEM || st == WIDE_NOMEM)
+		return WIDE_NOMEM;
+	if (copied == WIDE_OK && st != WIDE_OK)
+		c->damage = MANIFEST_HEADER;
+	else if (st == WIDE_NOTFOUND)
+		return status_fail(WIDE_CORRUPT, "%s is missing", c->path);
+	else if (st != WIDE_OK)
+		return st;
+	return WIDE_OK;
+}
+
 wide_status
 manifest_read(wide_db *db, uint64_t number, manifest_fn fn, void *arg)
 {
-	buffer b = {0};
-	char path[PATH_BYTES];
+	copies c = {.number = number};
+	char text[PATH_BYTES + 100];
+	const uint8_t *head;
 	wide_status st;
 
-	manifest_path(db, number, path);
-	st = read_file(db, path, &b);
-	if (st == WIDE_NOTFOUND)
-		st = status_fail(WIDE_CORRUPT, "%s is missing", path);
-	if (st != WIDE_OK)
-		goto done;
-	if (b.len < MANIFEST_HEADER || get_u64le(b.data) != MANIFEST_MAGIC ||
-		get_u64le(b.data + 16) != number ||
-		!hash_verify(b.data, 24, MANIFEST_SEED, get_u64le(b.data + 24)))
+	TRY_GOTO(read_copies(db, &c));
+	head = header_valid(&c.b[0], number)   ? c.b[0].data
+		   : header_valid(&c.b[1], number) ? c.b[1].data
+										   : NULL;
+	if (head == NULL)
 	{
-		st = status_fail(WIDE_CORRUPT, "%s has a damaged header", path);
+		st = status_fail(WIDE_CORRUPT, "%s has a damaged header", c.path);
 		goto done;
 	}
-	if (get_u32le(b.data + 8) < MANIFEST_OLDEST || get_u32le(b.data + 8) > MANIFEST_FORMAT)
+	if (get_u32le(head + 8) < MANIFEST_OLDEST || get_u32le(head + 8) > MANIFEST_FORMAT)
 	{
 		st = status_fail(WIDE_INVALID, "%s has format %u, this version reads formats %u to %u",
-						 path, get_u32le(b.data + 8), MANIFEST_OLDEST, MANIFEST_FORMAT);
+						 c.path, get_u32le(head + 8), MANIFEST_OLDEST, MANIFEST_FORMAT);
 		goto done;
 	}
-	st = read_records(db, &b, number, path, fn, arg);
+	if (head != c.b[0].data && c.damage == 0)
+		c.damage = 8;
+	st = read_records(db, &c, fn, arg);
+	if (c.damage != 0)
+		db->seg->set.repair = 1;
+	if (c.damage != 0 && db->host.report != NULL)
+	{
+		snprintf(text, sizeof text, "%s is missing or damaged at offset %llu: reading its copy",
+				 c.path, (unsigned long long) c.damage);
+		db->host.report(db->host.ctx, 1, text);
+	}
 done:
-	buffer_free(&b);
+	buffer_free(&c.b[0]);
+	buffer_free(&c.b[1]);
 	return st;
 }

@@ -32,7 +32,7 @@ typedef struct manifest_edit
 extern wide_status manifest_encode(const manifest_edit *edit, buffer *out);
 
 /*
- * Appends a record at set.manifest_size and syncs it.
+ * Appends a record at set.manifest_size to the manifest, syncs it, and appends it to the copy.
  * Returns: WIDE_OK; else the record is not in force.  If the write fails, the next
  * edit has to begin a new manifest (manifest_size is UINT64_MAX then); if the sync
  * fails, the store is poisoned.
@@ -48,13 +48,15 @@ extern wide_status manifest_append(wide_db *db, wide_bytes payload);
 extern wide_status manifest_switch(wide_db *db, wide_bytes snapshot);
 
 /* Reads from CURRENT the number of the manifest in force.
- * Returns: WIDE_OK, WIDE_NOTFOUND if the store is new, WIDE_CORRUPT, WIDE_IO. */
+ * Returns: WIDE_OK, WIDE_NOTFOUND if it is missing, WIDE_CORRUPT if it is damaged, WIDE_IO. */
 extern wide_status manifest_current(wide_db *db, uint64_t *number);
 
 /*
+ * Reads a manifest, each record from the manifest or from its copy.
  * Calls fn for each edit in order, until it returns other than WIDE_OK; what edit
  * points to lives until fn returns.
- * Returns: WIDE_OK; WIDE_CORRUPT if the manifest is missing or damaged; what fn has
+ * Returns: WIDE_OK; WIDE_CORRUPT if both are missing, or damaged in the same record (edits
+ * before the damage have been passed to fn); what fn has
  * returned; or the status of what has failed.
  */
 typedef wide_status (*manifest_fn)(void *arg, const manifest_edit *edit);

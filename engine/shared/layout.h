@@ -230,7 +230,8 @@ enum file_flags
 	FILE_MIN_CUT = 1,	  /* min_row is a shortened (lower) bound */
 	FILE_MAX_CUT = 2,	  /* max_row is a prefix: the true bound starts with it */
 	FILE_TS_ORDERED = 16, /* in every column timestamps rise with sequence numbers */
-	FILE_UNSYNCED = 32	  /* its bytes are in the log; it is synced before it is listed */
+	FILE_UNSYNCED = 32,	  /* its bytes are in the log; it is synced before it is listed */
+	FILE_DAMAGED = 64	  /* a part or all of it cannot be read: see engine/set/damage.h */
 };
 
 /*
@@ -307,11 +308,14 @@ typedef struct set_state
 
 	/* the manifest */
 	uint64_t manifest_number;
-	uint64_t manifest_size;		/* bytes */
+	uint64_t manifest_last; /* the highest number of any manifest in the directory, at opening */
+	uint64_t manifest_size; /* bytes; UINT64_MAX: the next edit begins a new manifest */
 	uint64_t manifest_snapshot; /* bytes of the snapshot at its beginning */
 	uint32_t catalog_dirty;		/* its catalog is older than the one in the segment */
-	uint32_t older; /* the store was opened in a state that is not the manifest's newest: see
-					 * file_set_load.c */
+	uint32_t older;	 /* the store was opened in a state that is not the manifest's newest: see
+					  * file_set_load.c */
+	uint32_t lost;	 /* listed files that were missing when the store was opened */
+	uint32_t repair; /* CURRENT, or a manifest that has been read, is damaged */
 
 	/* slots of files and of containers; lists begin with index + 1 */
 	uint32_t max_files;		 /* of each; 0: file_set_load has not formatted them */

@@ -8,9 +8,11 @@
  * cursor puts the file's number into the entry after every move.  A search is translated to one
  * among the stored numbers, see seek_global().
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "engine/sst/sst_cursor.h"
+#include "engine/base/buffer.h"
 #include "engine/base/clock.h"
 #include "engine/base/entry.h"
 #include "engine/base/key.h"
@@ -78,6 +80,62 @@ sst_cursor_close(sst_cursor *c)
 	c->r = NULL;
 }
 
+/* Adds the range of a partition's rows to a failure to read its index. */
+static __attribute__((noinline, cold)) wide_status
+damaged_partition(const sst_cursor *c, uint32_t part, wide_status st)
+{
+	const file_meta *m = &c->r->prop.meta;
+	const entry *last = &c->r->parts[part].last;
+
+	if (part > 0)
+		status_damage_range(c->r->number, m->family, last[-1].ukey, last[-1].klen, last->ukey,
+							last->klen);
+	else
+		status_damage_range(c->r->number, m->family, m->min_row, m->min_len, last->ukey,
+							last->klen);
+	return st;
+}
+
+/* Adds the range of the data block's rows, that of the index cursor's entry, to a failure to read
+ * it.  The index cursor is then on another entry. */
+static __attribute__((noinline, cold)) wide_status
+damaged_block(sst_cursor *c, wide_status st)
+{
+	char text[512];
+	wide_damage where;
+	buffer hi = {0};
+	uint32_t before;
+
+	if ((st != WIDE_CORRUPT && st != WIDE_IO) || wide_error_damage() == NULL)
+		return st;
+	where = *wide_error_damage();
+	snprintf(text, sizeof text, "%s", wide_error_text());
+	c->valid = false;
+	if (c->index.valid && buffer_append(&hi, c->index.e.ukey, c->index.e.klen) == WIDE_OK &&
+		block_entries_before(&c->index, &before) == WIDE_OK && before > 0 &&
+		block_seek_entry(&c->index, before - 1) == WIDE_OK)
+	{
+		(void) status_fail(st, "%s", text);
+		status_damage(where.file, where.container, where.offset);
+		status_damage_range(where.file, c->r->prop.meta.family, c->index.e.ukey, c->index.e.klen,
+							hi.data, (uint32_t) hi.len);
+	}
+	else
+	{
+		const entry *part = c->partition > 0 ? &c->r->parts[c->partition - 1].last : NULL;
+		const file_meta *m = &c->r->prop.meta;
+
+		(void) status_fail(st, "%s", text);
+		status_damage(where.file, where.container, where.offset);
+		if (hi.data != NULL)
+			status_damage_range(where.file, m->family, part != NULL ? part->ukey : m->min_row,
+								part != NULL ? part->klen : m->min_len, hi.data, (uint32_t) hi.len);
+	}
+	c->index.valid = false;
+	buffer_free(&hi);
+	return damaged_partition(c, c->partition, st);
+}
+
 /* Adds file and offset to the text of a block cursor's failure. */
 static __attribute__((noinline)) wide_status
 place(const sst_cursor *c, uint64_t off, wide_status st)
@@ -88,13 +146,15 @@ place(const sst_cursor *c, uint64_t off, wide_status st)
 static inline wide_status
 in_index(const sst_cursor *c, wide_status st)
 {
-	return st == WIDE_OK ? WIDE_OK : place(c, c->r->parts[c->partition].index.off, st);
+	return st == WIDE_OK ? WIDE_OK
+						 : damaged_partition(c, c->partition,
+											 place(c, c->r->parts[c->partition].index.off, st));
 }
 
 static inline wide_status
-in_block(const sst_cursor *c, wide_status st)
+in_block(sst_cursor *c, wide_status st)
 {
-	return st == WIDE_OK ? WIDE_OK : place(c, c->block_off, st);
+	return st == WIDE_OK ? WIDE_OK : damaged_block(c, place(c, c->block_off, st));
 }
 
 /* Opens the index block of a partition, unless it is open; the index cursor is then to be
@@ -102,13 +162,17 @@ in_block(const sst_cursor *c, wide_status st)
 static wide_status
 load_partition(sst_cursor *c, uint32_t part)
 {
+	wide_status st;
+
 	if (c->index_ref.data != NULL && c->partition == part)
 		return WIDE_OK;
 	leave_index(c);
 	/* without `ahead`, whose bytes are the data blocks' that come next; the index lies behind them
 	 */
-	TRY(sst_reader_block(c->r, c->r->parts[part].index, c->flags & ~SST_CACHED, true, NULL,
-						 &c->index_ref, NULL));
+	st = sst_reader_block(c->r, c->r->parts[part].index, c->flags & ~SST_CACHED, true, NULL,
+						  &c->index_ref, NULL);
+	if (st != WIDE_OK)
+		return damaged_partition(c, part, st);
 	c->partition = part;
 	return in_index(c, block_open(&c->index, c->index_ref.data, c->index_ref.len));
 }
@@ -121,17 +185,23 @@ load_block(sst_cursor *c)
 	sst_handle h;
 	bool cached;
 	int64_t began;
+	wide_status st;
 
 	if (!c->index.valid)
-		return sst_reader_corrupt(c->r, c->r->parts[c->partition].index.off,
-								  "an index block is empty or too short");
-	TRY(sst_reader_handle(c->r, &c->index.e, &h));
+		return damaged_partition(c, c->partition,
+								 sst_reader_corrupt(c->r, c->r->parts[c->partition].index.off,
+													"an index block is empty or too short"));
+	st = sst_reader_handle(c->r, &c->index.e, &h);
+	if (st != WIDE_OK)
+		return damaged_block(c, st);
 	if (c->block_ref.data != NULL && c->block_off == h.off)
 		return WIDE_OK;
 	leave_block(c);
 	began = c->r->db->time_reads ? clock_monotonic_us() : 0;
-	TRY(sst_reader_block(c->r, h, c->flags, c->r->prop.in_memory, c->ahead, &c->block_ref,
-						 &cached));
+	st = sst_reader_block(c->r, h, c->flags, c->r->prop.in_memory, c->ahead, &c->block_ref,
+						  &cached);
+	if (__builtin_expect(st != WIDE_OK, 0))
+		return damaged_block(c, st);
 	c->block_off = h.off;
 	if (cached)
 		c->blocks_cached++;
@@ -157,8 +227,9 @@ static inline wide_status
 arrived(sst_cursor *c)
 {
 	if (!c->block.valid)
-		return sst_reader_corrupt(c->r, c->block_off,
-								  "a data block ends before its index entry says");
+		return damaged_block(c,
+							 sst_reader_corrupt(c->r, c->block_off,
+												"a data block ends before its index entry says"));
 	set_seq(c);
 	c->valid = true;
 	return WIDE_OK;
@@ -176,7 +247,7 @@ found(sst_cursor *c, bool below, const uint8_t *ukey, uint32_t klen)
 	if ((ukey_compare(c->block.e.ukey, c->block.e.klen, ukey, klen) < 0) == below)
 		return WIDE_OK;
 	c->valid = false;
-	return sst_reader_corrupt(c->r, c->block_off, "keys are not in order");
+	return damaged_block(c, sst_reader_corrupt(c->r, c->block_off, "keys are not in order"));
 }
 
 /* Searches among the stored sequence numbers. */

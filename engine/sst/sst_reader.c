@@ -70,9 +70,27 @@ struct sst_readers
 wide_status
 sst_reader_corrupt(const sst_reader *r, uint64_t off, const char *what)
 {
-	return status_fail(WIDE_CORRUPT, "file %08llx.sst at offset %llu: %s",
-					   (unsigned long long) r->container, (unsigned long long) (r->file.base + off),
-					   what);
+	wide_status st = status_fail(WIDE_CORRUPT, "file %08llx.sst at offset %llu: %s",
+								 (unsigned long long) r->container,
+								 (unsigned long long) (r->file.base + off), what);
+
+	status_damage(r->number, r->container, r->file.base + off);
+	return st;
+}
+
+/* Adds the file and the range of its rows to a failure to open it. */
+static wide_status
+unreadable(const file_meta *meta, wide_status st)
+{
+	if (st == WIDE_CORRUPT || st == WIDE_IO)
+	{
+		if (wide_error_damage() == NULL)
+			status_damage(meta->number, file_container(meta),
+						  meta->container != 0 ? meta->offset : 0);
+		status_damage_range(meta->number, meta->family, meta->min_row, meta->min_len, meta->max_row,
+							meta->max_len);
+	}
+	return st;
 }
 
 static wide_status
@@ -115,9 +133,12 @@ read_stored(sst_reader *r, sst_handle h, sst_read_ahead *ahead, const uint8_t **
 	if (got < 0)
 	{
 		char path[SST_PATH];
+		wide_status st;
 
 		sst_file_path(r->db, r->container, path, sizeof(path));
-		return os_fail(got, "read file", path);
+		st = os_fail(got, "read file", path);
+		status_damage(r->number, r->container, r->file.base + h.off);
+		return st;
 	}
 	if ((size_t) got < n)
 		return sst_reader_corrupt(r, h.off, "the file is shorter than it was");
@@ -420,7 +441,7 @@ sst_reader_open(wide_db *db, const file_meta *meta, sst_reader **out)
 		sst_reader_close(r);
 	else
 		*out = r;
-	return st;
+	return unreadable(meta, st);
 }
 
 void

@@ -73,14 +73,21 @@ typedef struct store
 static const wide_log fake_log = {.end = fake_end, .sync = fake_sync, .release = fake_release};
 static const wide_host fake_host = {.interrupted = fake_interrupted, .now = fake_now};
 
+static bool looking;				   /* stores are opened without a change */
+static void (*opening)(wide_log *log); /* if not NULL: changes the log of a store that is opened */
+
 static wide_status
 store_load(store *s, wide_os *os)
 {
+	wide_log log = fake_log;
 	wide_status st;
 
+	if (opening != NULL)
+		opening(&log);
+
 	s->base = fixture_map(&config);
-	assert_ok(wide_attach(s->base, s->dir, &fake_host, &fake_log, os, &s->db));
-	st = file_set_load(s->db);
+	assert_ok(wide_attach(s->base, s->dir, &fake_host, &log, os, &s->db));
+	st = looking ? file_set_look(s->db) : file_set_load(s->db);
 	if (st == WIDE_OK)
 		atomic_store(&s->db->seg->state, WIDE_RUNNING);
 	return st;
@@ -435,16 +442,69 @@ test_full(void **state)
 	test_dir_drop(s.dir);
 }
 
-/* Flip or cut every byte of the manifest: loading fails, or the change has no effect on the set. */
+static bool
+reaches_nothing(void *ctx, uint64_t lsn)
+{
+	return false;
+}
+
+/* The log has nothing from before the newest state. */
+static void
+log_short(wide_log *log)
+{
+	log->reaches = reaches_nothing;
+}
+
+/* Flips every byte of the manifest in turn, and cuts it everywhere.  copied: its copy is there, and
+ * the change has no effect; else loading fails, or the change has no effect on the set. */
+static void
+damage_manifest(store *s, const char *path, bool copied)
+{
+	uint8_t data[4096];
+	int64_t size;
+	int fd = os_real()->open(os_real(), path, O_RDWR), loaded = 0;
+
+	size = os_real()->pread(os_real(), fd, data, sizeof data, 0);
+	assert_true(size > 100 && size < (int64_t) sizeof data);
+	for (int64_t i = 0; i < size; i++)
+	{
+		uint8_t bad = data[i] ^ 0x41;
+		wide_status st;
+
+		os_real()->pwrite(os_real(), fd, &bad, 1, (uint64_t) i);
+		st = store_load(s, NULL);
+		assert_true(st == WIDE_OK || (st == WIDE_CORRUPT && !copied));
+		if (st == WIDE_OK)
+		{
+			/* padding, or the last record */
+			loaded++;
+			assert_true(s->db->seg->set.nfiles == 3 || (s->db->seg->set.nfiles == 2 && !copied));
+		}
+		store_close(s);
+		os_real()->pwrite(os_real(), fd, &data[i], 1, (uint64_t) i);
+	}
+	assert_true(loaded > 0 && (copied || loaded < 150));
+	for (int64_t i = size - 1; i >= 0; i -= 7)
+	{
+		wide_status st;
+
+		assert_int_equal(os_real()->truncate(os_real(), fd, (uint64_t) i), 0);
+		st = store_load(s, NULL);
+		assert_true(st == WIDE_OK || (st == WIDE_CORRUPT && !copied));
+		if (copied)
+			assert_int_equal(s->db->seg->set.nfiles, 3);
+		store_close(s);
+	}
+	assert_int_equal(os_real()->pwrite(os_real(), fd, data, (size_t) size, 0), size);
+	os_real()->close(os_real(), fd);
+}
+
 static void
 test_damage(void **state)
 {
 	store s;
 	file_meta f;
-	char path[200];
-	uint8_t data[4096];
-	int64_t size;
-	int fd, loaded = 0;
+	char path[200], copy[220], current[200], away[200];
 
 	store_new(&s);
 	make_family(s.db, 1, 10);
@@ -455,44 +515,81 @@ test_damage(void **state)
 	}
 	snprintf(path, sizeof path, "%s/manifest-%08llx", s.dir,
 			 (unsigned long long) s.db->seg->set.manifest_number);
+	snprintf(copy, sizeof copy, "%s.copy", path);
+	snprintf(current, sizeof current, "%s/CURRENT", s.dir);
+	snprintf(away, sizeof away, "%s/away", s.dir);
 	store_close(&s);
-	fd = os_real()->open(os_real(), path, O_RDWR);
-	size = os_real()->pread(os_real(), fd, data, sizeof data, 0);
-	assert_true(size > 100 && size < (int64_t) sizeof data);
-	for (int64_t i = 0; i < size; i++)
-	{
-		uint8_t bad = data[i] ^ 0x41;
-		wide_status st;
-
-		os_real()->pwrite(os_real(), fd, &bad, 1, (uint64_t) i);
-		st = store_load(&s, NULL);
-		assert_true(st == WIDE_OK || st == WIDE_CORRUPT);
-		if (st == WIDE_OK)
-		{
-			/* padding, or the last record */
-			loaded++;
-			assert_true(s.db->seg->set.nfiles == 3 || s.db->seg->set.nfiles == 2);
-		}
-		store_close(&s);
-		os_real()->pwrite(os_real(), fd, &data[i], 1, (uint64_t) i);
-	}
-	assert_true(loaded > 0 && loaded < 150);
-	for (int64_t i = size - 1; i >= 0; i -= 7)
-	{
-		assert_int_equal(os_real()->truncate(os_real(), fd, (uint64_t) i), 0);
-		wide_status st = store_load(&s, NULL);
-
-		assert_true(st == WIDE_OK || st == WIDE_CORRUPT);
-		store_close(&s);
-	}
-	os_real()->close(os_real(), fd);
-	unlink(path);
-	assert_int_equal(store_load(&s, NULL), WIDE_CORRUPT);
+	opening = log_short;
+	looking = true;
+	damage_manifest(&s, path, true);
+	damage_manifest(&s, copy, true);
+	/* without CURRENT the newest manifest counts */
+	unlink(current);
+	assert_ok(store_load(&s, NULL));
+	assert_int_equal(s.db->seg->set.nfiles, 3);
 	store_close(&s);
-	snprintf(path, sizeof path, "%s/CURRENT", s.dir);
+	assert_int_equal(rename(path, away), 0);
+	assert_ok(store_load(&s, NULL));
+	assert_int_equal(s.db->seg->set.nfiles, 3);
+	store_close(&s);
+	assert_int_equal(rename(away, path), 0);
+	unlink(copy);
+	damage_manifest(&s, path, false);
+	/* what is missing is written again */
+	looking = false;
+	assert_ok(store_load(&s, NULL));
+	assert_int_equal(s.db->seg->set.manifest_number, 2);
+	store_close(&s);
+	assert_true(test_exists(current));
+	snprintf(path, sizeof path, "%s/manifest-00000002", s.dir);
+	snprintf(copy, sizeof copy, "%s.copy", path);
+	unlink(copy);
+	assert_ok(store_load(&s, NULL));
+	store_close(&s);
 	unlink(path);
 	assert_int_equal(store_load(&s, NULL), WIDE_CORRUPT); /* there are sorted files */
 	store_close(&s);
+	opening = NULL;
+	test_dir_drop(s.dir);
+}
+
+/* The same record is damaged in the manifest and in its copy: the state before it, if the log
+ * reaches back to that. */
+static void
+test_damage_of_both(void **state)
+{
+	store s;
+	file_meta f;
+	char path[200], copy[220];
+	uint64_t at[4];
+
+	store_new(&s);
+	make_family(s.db, 1, 10);
+	for (int i = 0; i < 3; i++)
+	{
+		at[i] = s.db->seg->set.manifest_size;
+		f = make_file(s.db, 1, 0, "a", "c", 100);
+		add_files(s.db, &f, 1);
+	}
+	snprintf(path, sizeof path, "%s/manifest-%08llx", s.dir,
+			 (unsigned long long) s.db->seg->set.manifest_number);
+	snprintf(copy, sizeof copy, "%s.copy", path);
+	store_close(&s);
+	for (int i = 0; i < 2; i++)
+	{
+		int fd = os_real()->open(os_real(), i == 0 ? path : copy, O_RDWR);
+
+		assert_int_equal(os_real()->pwrite(os_real(), fd, "x", 1, at[1] + 20), 1);
+		os_real()->close(os_real(), fd);
+	}
+	assert_ok(store_load(&s, NULL));
+	assert_int_equal(s.db->seg->set.nfiles, 1);
+	assert_true(s.db->seg->set.older);
+	store_close(&s);
+	opening = log_short;
+	assert_int_equal(store_load(&s, NULL), WIDE_CORRUPT);
+	store_close(&s);
+	opening = NULL;
 	test_dir_drop(s.dir);
 }
 
@@ -556,8 +653,8 @@ test_edit_faults(void **state)
 			else
 				assert_true((int) s.db->seg->set.nfiles >= acked &&
 							(int) s.db->seg->set.nfiles <= tried);
-			/* CURRENT and one manifest */
-			assert_int_equal(test_dir_count(s.dir), 2 + s.db->seg->set.nfiles);
+			/* CURRENT, one manifest and its copy */
+			assert_int_equal(test_dir_count(s.dir), 3 + s.db->seg->set.nfiles);
 			store_close(&s);
 			test_dir_drop(s.dir);
 			if (calls < n)
@@ -621,7 +718,7 @@ test_disk_full_for_a_while(void **state)
 			assert_int_equal(s.db->seg->catalog.nfamilies, 1);
 		}
 		assert_ok(remove_orphans(s.db));
-		assert_int_equal(test_dir_count(s.dir), 2 + s.db->seg->set.nfiles);
+		assert_int_equal(test_dir_count(s.dir), 3 + s.db->seg->set.nfiles);
 		store_close(&s);
 		test_dir_drop(s.dir);
 	}
@@ -657,6 +754,7 @@ main(void)
 		cmocka_unit_test(test_link),
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_damage_of_both),
 		cmocka_unit_test(test_edit_faults),
 		cmocka_unit_test(test_disk_full_for_a_while),
 		cmocka_unit_test(test_overlap),

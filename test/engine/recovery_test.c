@@ -1038,6 +1038,7 @@ test_unlogged_files(void **state)
 	store_drop(&s);
 }
 
+/* Without CURRENT the newest manifest counts; without that, too, the store is refused. */
 static void
 test_refuses_damage(void **state)
 {
@@ -1045,7 +1046,7 @@ test_refuses_damage(void **state)
 	wide_family_options opt;
 	wide_table_id t;
 	wide_family_id f;
-	char path[200], away[200];
+	char path[200], away[200], manifest[200], copy[220], *got;
 
 	store_init(&s);
 	assert_ok(store_open(&s));
@@ -1053,12 +1054,23 @@ test_refuses_damage(void **state)
 	store_table(&s, &opt, 1, &t, &f);
 	store_put(&s, f, "a", "q", 1, "one");
 	assert_ok(wide_flush(s.db));
+	snprintf(manifest, sizeof manifest, "%s/manifest-%08llx", s.dir,
+			 (unsigned long long) s.db->seg->set.manifest_number);
+	snprintf(copy, sizeof copy, "%s.copy", manifest);
 	store_close(&s);
 	snprintf(path, sizeof path, "%s/CURRENT", s.dir);
 	snprintf(away, sizeof away, "%s/away", s.dir);
 	assert_int_equal(rename(path, away), 0);
+	assert_int_equal(rename(manifest, path), 0);
+	assert_int_equal(unlink(copy), 0);
 	assert_int_equal(store_open(&s), WIDE_CORRUPT);
 	assert_null(s.db);
+	assert_int_equal(rename(path, manifest), 0);
+	assert_ok(store_open(&s));
+	got = store_text(&s, NULL, &f, 1);
+	assert_string_equal(got, "0/a/q@1=one;");
+	free(got);
+	store_close(&s);
 	assert_int_equal(rename(away, path), 0);
 	assert_ok(store_open(&s));
 	store_drop(&s);
