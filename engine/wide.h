@@ -473,6 +473,9 @@ extern wide_status wide_table_by_name(wide_db *db, wide_batch *b, uint32_t space
 extern wide_status wide_table_by_binding(wide_db *db, wide_batch *b, uint32_t space,
 										 uint32_t object, wide_table *out);
 extern wide_status wide_table_by_id(wide_db *db, wide_batch *b, wide_table_id id, wide_table *out);
+/* Returns a committed family and its table.  WIDE_NOTFOUND. */
+extern wide_status wide_family_by_id(wide_db *db, wide_family_id id, wide_family *family,
+									 wide_table *table);
 extern int wide_table_families(wide_db *db, wide_batch *b, wide_table_id id, wide_family *families,
 							   int max);
 extern int wide_table_bindings(wide_db *db, wide_batch *b, wide_table_id id, uint32_t *objects,
@@ -1108,6 +1111,32 @@ typedef wide_status (*wide_problem_fn)(void *arg, const char *object, const char
  * 0: all families.
  */
 extern wide_status wide_verify(wide_db *db, wide_family_id family, wide_problem_fn fn, void *arg);
+
+/* What salvage gives up. */
+typedef struct wide_lost
+{
+	wide_family_id family;
+	uint64_t file;	   /* number of the sorted file */
+	uint64_t container; /* number of the file of the directory that has it */
+	bool whole;		   /* the sum of the file; otherwise one range of it */
+	uint64_t rows;	   /* given up, according to the file's index or the manifest */
+	uint64_t cells;	   /* given up; only with whole */
+	uint64_t kept;	   /* cells; only with whole */
+	wide_bytes lo, hi; /* not with whole: beginnings of the first and last row that may be hit */
+	const char *why;
+} wide_lost;
+
+/*
+ * Makes readable what can be read of the family's damaged files.  What cannot is given up: later
+ * reads of its range find what other files and memtables have there, which may be versions that
+ * were overwritten or deleted.  Calls fn for each range that is given up, and once for each damaged
+ * file behind its ranges; if fn fails that ends the salvage and is returned.  look_only: reports
+ * the same, and changes nothing but that memtables are flushed.
+ * Errors: WIDE_NOTFOUND, WIDE_INTERRUPTED; files before the failure may be salvaged.
+ */
+typedef wide_status (*wide_lost_fn)(void *arg, const wide_lost *lost);
+extern wide_status wide_salvage(wide_db *db, wide_family_id family, bool look_only, wide_lost_fn fn,
+								void *arg);
 
 /* ------------------------------------------------------------ statistics */
 

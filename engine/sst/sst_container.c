@@ -17,6 +17,7 @@
 #include "engine/base/injection_point.h"
 #include "engine/base/os.h"
 #include "engine/base/status.h"
+#include "engine/shared/host.h"
 #include "engine/shared/layout.h"
 #include "engine/sst/sst_file.h"
 
@@ -114,7 +115,10 @@ sst_container_finish(sst_container *c)
 	TRY_GOTO(c->failed);
 	TRY_GOTO(write_out(c));
 	injection_point("sst-written");
-	if ((r = os->sync(os, c->fd)) < 0)
+	host_waits(c->db, WIDE_WAIT_SYNC);
+	r = os->sync(os, c->fd);
+	host_waits(c->db, WIDE_WAIT_NONE);
+	if (r < 0)
 		TRY_GOTO(os_fail(r, "sync file", c->tmp));
 	r = os->close(os, c->fd);
 	c->fd = -1;

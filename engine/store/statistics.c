@@ -230,6 +230,14 @@ done:
 	return st;
 }
 
+wide_status
+wide_family_by_id(wide_db *db, wide_family_id id, wide_family *family, wide_table *table)
+{
+	if (!catalog_family(db, id, family, NULL))
+		return status_fail(WIDE_NOTFOUND, "family %u does not exist", id);
+	return wide_table_by_id(db, NULL, family->table, table);
+}
+
 #define COUNT_MAX 200000 /* most cells that memtable_cells counts one by one */
 
 /* Returns the number of the family's cells in a memtable; above COUNT_MAX the cells of all

@@ -10,6 +10,7 @@
  * Locking: a pin keeps the files; no lock is held while reading.
  */
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include "engine/wide.h"
 #include "engine/base/buffer.h"
@@ -35,15 +36,29 @@ typedef struct verification
 	wide_problem_fn fn;
 	void *arg;
 	directory names;
+	/* the family whose files are read */
+	wide_family family;
+	wide_table table;
 } verification;
+
+/* Reports a problem of a file of the family; a wide_problem_fn. */
+static wide_status
+problem_in_file(void *arg, const char *file, const char *text)
+{
+	verification *v = arg;
+	char object[WIDE_MAX_NAME + WIDE_MAX_FAMILY + 80];
+
+	snprintf(object, sizeof object, "%s, family %s, file %s", v->table.name, v->family.name, file);
+	return v->fn(v->arg, object, text);
+}
 
 static wide_status
 problem(verification *v, uint64_t number, const char *text)
 {
-	char path[1100];
+	char name[40];
 
-	sst_file_path(v->db, number, path, sizeof path);
-	return v->fn(v->arg, path, text);
+	snprintf(name, sizeof name, "%08llx.sst", (unsigned long long) number);
+	return problem_in_file(v, name, text);
 }
 
 static bool
@@ -76,6 +91,8 @@ verify_files(verification *v, const version_pin *pin, wide_family_id id)
 {
 	family_files files;
 
+	if (wide_family_by_id(v->db, id, &v->family, &v->table) != WIDE_OK)
+		return WIDE_OK; /* dropped meanwhile */
 	TRY(pin_files(v->db, pin, id, &files));
 	for (int i = 0; i < files.n; i++)
 	{
@@ -99,7 +116,7 @@ verify_files(verification *v, const version_pin *pin, wide_family_id id)
 			sst_reader_put(v->db, r);
 		}
 		injection_point("verify-file");
-		TRY(sst_verify(v->db, f, v->fn, v->arg));
+		TRY(sst_verify(v->db, f, problem_in_file, v));
 		wide_progress_add(v->db, f->bytes);
 		if (f->level == 0 || i + 1 == files.n || files.files[i + 1].level != f->level)
 			continue;

@@ -365,6 +365,81 @@ problems(life *l, wide_family_id family)
 	return n;
 }
 
+/* What a salvage has reported. */
+typedef struct lost
+{
+	life *l;
+	bool row[ROWS]; /* may be hit */
+	uint64_t rows, cells, kept;
+	int ranges, files;
+} lost;
+
+static wide_status
+note_lost(void *arg, const wide_lost *w)
+{
+	lost *o = arg;
+
+	if (w->whole)
+	{
+		o->files++;
+		o->rows += w->rows;
+		o->cells += w->cells;
+		o->kept += w->kept;
+		assert_true(w->why[0] != 0);
+		return WIDE_OK;
+	}
+	o->ranges++;
+	assert_true(w->lo.len > 0 && w->hi.len > 0);
+	for (int row = 0; row < ROWS; row++)
+	{
+		char key[24];
+
+		row_key(row, key);
+		o->row[row] |= memcmp(key, w->lo.data, w->lo.len) >= 0 &&
+					   memcmp(key, w->hi.data, w->hi.len) <= 0;
+	}
+	return WIDE_OK;
+}
+
+/* Salvages a family: afterwards all of it can be read, and what was not given up is right. */
+static void
+salvage(life *l, int f, lost *out)
+{
+	lost look = {.l = l};
+	int refused = l->refused;
+
+	*out = (lost) {.l = l};
+	assert_ok(wide_salvage(l->s.db, l->families[f], true, note_lost, &look));
+	assert_true(problems(l, l->families[f]) > 0);
+	assert_ok(wide_salvage(l->s.db, l->families[f], false, note_lost, out));
+	assert_int_equal(look.ranges, out->ranges);
+	assert_int_equal(look.files, out->files);
+	assert_int_equal(look.rows, out->rows);
+	assert_int_equal(look.cells, out->cells);
+	assert_int_equal(look.kept, out->kept);
+	assert_true(out->files > 0);
+	assert_int_equal(out->ranges > 0, out->cells > 0);
+	assert_memory_equal(look.row, out->row, sizeof look.row);
+	store_work(&l->s);
+	assert_int_equal(problems(l, l->families[f]), 0);
+	for (int i = 0; i < 2; i++)
+	{
+		for (int row = 0; row < ROWS; row++)
+			if (!out->row[row])
+				check_range(l, f, row, row + 1, false, false);
+		store_close(&l->s);
+		assert_ok(store_open(&l->s));
+	}
+	assert_int_equal(l->refused, refused);
+	/* what was given up can be read, too: it is taken as it is now */
+	for (int row = 0; row < ROWS; row++)
+		for (int q = 0; q < QUALS && out->row[row]; q++)
+			change(l, f, row, q, false);
+	work(l);
+	assert_ok(wide_salvage(l->s.db, l->families[f], false, note_lost, &look));
+	assert_int_equal(look.files, out->files);
+}
+
 static void
 life_end(life *l, int damaged)
 {
@@ -393,7 +468,7 @@ life_end(life *l, int damaged)
 static void
 test_random(void **state)
 {
-	int refused = 0, right = 0, hit = 0;
+	int refused = 0, right = 0, hit = 0, salvaged = 0, partly = 0;
 	int rounds = getenv("WIDE_ROUNDS") != NULL ? atoi(getenv("WIDE_ROUNDS")) : 120;
 
 	for (int round = 0; round < rounds; round++)
@@ -427,6 +502,17 @@ test_random(void **state)
 		{
 			hit++;
 			assert_true(problems(&l, l.families[damaged]) > 0);
+			if (round % 2 == 0)
+			{
+				lost gone;
+				int refused_before = l.refused;
+
+				salvage(&l, damaged, &gone);
+				salvaged++;
+				partly += gone.ranges > 0 && gone.kept > 0;
+				check_all(&l, -1);
+				assert_int_equal(l.refused, refused_before);
+			}
 		}
 		right += l.right;
 		refused += l.refused;
@@ -434,6 +520,7 @@ test_random(void **state)
 	}
 	/* damage is found, and is confined */
 	assert_true(hit > rounds / 4);
+	assert_true(salvaged > rounds / 12 && partly > 0);
 	assert_true(refused > 0 && right > 4 * refused);
 }
 
