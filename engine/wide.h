@@ -1112,6 +1112,24 @@ typedef wide_status (*wide_problem_fn)(void *arg, const char *object, const char
  */
 extern wide_status wide_verify(wide_db *db, wide_family_id family, wide_problem_fn fn, void *arg);
 
+/* What wide_check needs from its caller.  Functions may be NULL, but for problem. */
+typedef struct wide_check_host
+{
+	void *ctx;
+	wide_problem_fn problem;
+	void (*note)(void *ctx, const char *text);	  /* what else was noticed */
+	bool (*interrupted)(void *ctx);				  /* true ends the check with WIDE_INTERRUPTED */
+	bool (*log_reaches)(void *ctx, uint64_t lsn); /* as wide_log.reaches; NULL: false */
+} wide_check_host;
+
+/*
+ * Verifies a store that no process uses, in private memory and without its log.  Changes nothing
+ * in the directory.  Calls host->problem for each problem; if that fails this ends the check and
+ * is returned.
+ * Errors: WIDE_NOTFOUND if there is no store; WIDE_CORRUPT if no state of it can be read.
+ */
+extern wide_status wide_check(const char *dir, const wide_check_host *host);
+
 /* What salvage gives up. */
 typedef struct wide_lost
 {

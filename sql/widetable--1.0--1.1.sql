@@ -64,8 +64,8 @@ COMMENT ON FUNCTION @extschema@.import_cells(regclass, bytea) IS
 -- -------------------------------------------------------------- statistics
 
 -- Columns are added at the end.  A library that has more than the function leaves the last ones out.
-DROP VIEW @extschema@.pg_stat_widetable, @extschema@.pg_stat_widetable_files, @extschema@.pg_stat_widetable_tables, @extschema@.pg_stat_widetable_families,
-    @extschema@.pg_stat_widetable_compactions;
+DROP VIEW @extschema@.pg_stat_widetable, @extschema@.pg_stat_widetable_files, @extschema@.pg_stat_widetable_tables,
+    @extschema@.pg_stat_widetable_families, @extschema@.pg_stat_widetable_compactions;
 DROP FUNCTION @extschema@.stat_store(), @extschema@.stat_files(), @extschema@.stat_families(), @extschema@.stat_compactions();
 
 CREATE FUNCTION @extschema@.stat_store(
@@ -184,3 +184,11 @@ CREATE FUNCTION @extschema@.prepare_upgrade(prepare boolean DEFAULT true)
 COMMENT ON FUNCTION @extschema@.prepare_upgrade(boolean) IS
     'before pg_upgrade: everything goes to files, and wide tables cannot be changed until the server is restarted';
 REVOKE ALL ON FUNCTION @extschema@.prepare_upgrade(boolean) FROM PUBLIC;
+
+-- ------------------------------------------------------------------ damage
+
+-- Makes readable what can be read of the damaged files of a table; what cannot is given up.
+CREATE FUNCTION @extschema@.salvage(rel regclass, dry_run boolean DEFAULT false, OUT family text, OUT file text,
+    OUT lost_from bytea, OUT lost_to bytea, OUT rows_lost bigint, OUT cells_lost bigint, OUT cells_kept bigint, OUT problem text)
+    RETURNS SETOF record LANGUAGE C VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wt_sql_salvage';
+REVOKE ALL ON FUNCTION @extschema@.salvage(regclass, boolean) FROM PUBLIC;

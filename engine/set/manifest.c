@@ -548,7 +548,8 @@ record_in_either(copies *c, uint64_t offset, wide_bytes *payload)
 		return true;
 	if (!record_at(&c->b[1], c->number, offset, payload))
 		return false;
-	if (c->damage == 0)
+	/* a manifest that ends before is not damaged: it was copied before the record was appended */
+	if (c->damage == 0 && offset + RECORD_HEADER + payload->len <= c->b[0].len)
 		c->damage = offset;
 	return true;
 }

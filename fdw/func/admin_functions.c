@@ -301,6 +301,87 @@ wt_sql_verify(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
+/* ---------------------------------------------------------------- salvage */
+
+/* Called by the engine: must not raise errors. */
+static wide_status
+gather_lost(void *arg, const wide_lost *lost)
+{
+	static char bounds[2 * WIDE_DAMAGE_KEY];
+
+	memcpy(bounds, lost->lo.data, lost->lo.len);
+	memcpy(bounds + lost->lo.len, lost->hi.data, lost->hi.len);
+	return wt_result_gather(arg, lost, sizeof *lost,
+							(wide_bytes) {(const uint8 *) bounds, lost->lo.len + lost->hi.len},
+							(wide_bytes) {(const uint8 *) lost->why, strlen(lost->why) + 1});
+}
+
+static void
+put_lost(const WtResultItem *item, const char *family, ReturnSetInfo *rsinfo)
+{
+	const wide_lost *lost = item->info;
+	const uint8 *bounds = item->bytes[0].data;
+	bool bounded = lost->hi.len > 0;
+	WtResultRow row = {0};
+	char file[40];
+
+	snprintf(file, sizeof file, "%08llx.sst", (unsigned long long) lost->container);
+	wt_result_add_text(&row, family);
+	wt_result_add_text(&row, file);
+	wt_result_add_unless(&row, !bounded,
+						 bounded ? wt_result_bytea(bounds, lost->lo.len) : (Datum) 0);
+	wt_result_add_unless(&row, !bounded,
+						 bounded ? wt_result_bytea(bounds + lost->lo.len, lost->hi.len)
+								 : (Datum) 0);
+	wt_result_add(&row, Int64GetDatum((int64) lost->rows));
+	wt_result_add_unless(&row, !lost->whole, Int64GetDatum((int64) lost->cells));
+	wt_result_add_unless(&row, !lost->whole, Int64GetDatum((int64) lost->kept));
+	wt_result_add_text(&row, (const char *) item->bytes[1].data);
+	wt_result_put(&row, rsinfo);
+}
+
+PG_FUNCTION_INFO_V1(wt_sql_salvage);
+
+Datum
+wt_sql_salvage(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	WtCall c;
+
+	if (!superuser())
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("must be superuser for salvage()")));
+	wt_call_need_arg(fcinfo, 0, "rel");
+	wt_call_need_arg(fcinfo, 1, "dry_run");
+	PreventCommandDuringRecovery("salvage()");
+	wt_call_rel(&c, fcinfo, "salvage()", 0, WT_CALL_ANYBODY);
+	InitMaterializedSRF(fcinfo, 0);
+	if (!wt_engine_table(c.t, false, &c.e))
+		return (Datum) 0;
+	for (int i = 0; i < c.e.nall; i++)
+	{
+		dlist_head list;
+		dlist_iter iter;
+		wide_family family;
+		wide_table table;
+		wide_status st;
+
+		dlist_init(&list);
+		do
+			st = wide_salvage(wt_store_db(), c.e.all[i], PG_GETARG_BOOL(1), gather_lost, &list);
+		while (again(st));
+		/* WIDE_NOTFOUND: not committed yet */
+		if (st != WIDE_END && st != WIDE_NOTFOUND)
+			wt_error_check(st, "could not salvage");
+		if (wide_family_by_id(wt_store_db(), c.e.all[i], &family, &table) != WIDE_OK)
+			continue;
+		dlist_foreach(iter, &list)
+			put_lost(dlist_container(WtResultItem, node, iter.cur), family.name, rsinfo);
+	}
+	return (Datum) 0;
+}
+
 /* ------------------------------------------------------ sizes and borders */
 
 /* Called by the engine: must not raise errors. */

@@ -8,6 +8,7 @@
 #include "fdw/store/error.h"
 
 #include "access/xloginsert.h"
+#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "storage/condition_variable.h"
 #include "storage/lwlock.h"
@@ -59,14 +60,73 @@ wt_error_hint(wide_status st)
 		case WIDE_TEMP_LIMIT:
 			return errhint("Write less in one transaction, or set widetable.write_memory or "
 						   "temp_file_limit higher.");
+		case WIDE_CORRUPT:
+			return errhint("All else can be read. widetable.verify() lists what is damaged; "
+						   "restore it from a backup, or give it up with widetable.salvage().");
 		default:
 			return 0;
 	}
 }
 
+static bool (*family_names)(wide_family_id id, wide_family *family, wide_table *table) = NULL;
+
+void
+wt_error_set_names(bool (*names)(wide_family_id id, wide_family *family, wide_table *table))
+{
+	family_names = names;
+}
+
+/* Appends the beginning of a row key: as text if it is printable, else as bytea. */
+static void
+append_key(StringInfo s, const uint8_t *p, uint32_t len)
+{
+	bool text = len > 0;
+
+	for (uint32_t i = 0; i < len; i++)
+		text = text && p[i] >= ' ' && p[i] <= '~' && p[i] != '\\';
+	appendStringInfoString(s, text ? "\"" : "\\x");
+	for (uint32_t i = 0; i < len; i++)
+		appendStringInfo(s, text ? "%c" : "%02x", p[i]);
+	if (text)
+		appendStringInfoChar(s, '"');
+}
+
+/* Returns: what is damaged, for errdetail; NULL if the status is about something else.  Palloc'd.
+ */
+static char *
+describe_damage(wide_status st)
+{
+	const wide_damage *last = wide_error_damage();
+	wide_damage d;
+	wide_family family;
+	wide_table table;
+	StringInfoData s;
+
+	if ((st != WIDE_CORRUPT && st != WIDE_IO) || last == NULL)
+		return NULL;
+	/* asking for the names may fail, too */
+	d = *last;
+	initStringInfo(&s);
+	if (d.family != 0 && family_names != NULL && family_names(d.family, &family, &table))
+		appendStringInfo(&s, "Table \"%s\", family \"%s\", ", table.name, family.name);
+	appendStringInfo(&s, "file %08llx.sst, offset %llu", (unsigned long long) d.container,
+					 (unsigned long long) d.offset);
+	if (d.family != 0)
+	{
+		appendStringInfoString(&s, ", rows with keys from ");
+		append_key(&s, d.lo, d.lo_len);
+		appendStringInfoString(&s, " to ");
+		append_key(&s, d.hi, d.hi_len);
+	}
+	appendStringInfoChar(&s, '.');
+	return s.data;
+}
+
 void
 wt_error_check(wide_status st, const char *what)
 {
+	char *text, *damage;
+
 	if (st == WIDE_OK)
 		return;
 	if (st == WIDE_INTERRUPTED)
@@ -78,11 +138,12 @@ wt_error_check(wide_status st, const char *what)
 		ereport(PANIC,
 				(errmsg("the shared memory of widetable is damaged"),
 				 errdetail("%s", wide_error_text())));
+	text = pstrdup(wide_error_text());
+	damage = describe_damage(st);
 	ereport(ERROR,
 			(errcode(wt_error_sqlstate(st)),
-			 what ? errmsg("%s: %s", what, wide_error_text())
-				  : errmsg("widetable: %s", wide_error_text()),
-			 wt_error_hint(st)));
+			 what ? errmsg("%s: %s", what, text) : errmsg("widetable: %s", text),
+			 damage != NULL ? errdetail("%s", damage) : 0, wt_error_hint(st)));
 }
 
 WtErrorPoint

@@ -16,6 +16,13 @@
 extern void wt_error_check(wide_status st, const char *what);
 
 /*
+ * Sets the function that wt_error_check() asks for the table and the family of a damaged file; it
+ * returns false if they are not known, and raises no error.
+ */
+extern void wt_error_set_names(bool (*names)(wide_family_id id, wide_family *family,
+											 wide_table *table));
+
+/*
  * What an error changes for whoever catches it: ereport(ERROR) sets both counts to 0, because it
  * expects that a transaction ends.  Code that goes on after PG_CATCH, in the middle of a commit or
  * of the engine, would be open to cancellations, and the next RESUME_INTERRUPTS() would make the

@@ -302,6 +302,13 @@ detach_at_exit(int code, Datum arg)
 	wt_background_process_ring();
 }
 
+/* For errors about damaged files. */
+static bool
+family_names(wide_family_id id, wide_family *family, wide_table *table)
+{
+	return the_db != NULL && wide_family_by_id(the_db, id, family, table) == WIDE_OK;
+}
+
 static void
 attach(void)
 {
@@ -324,6 +331,7 @@ attach(void)
 	wt_error_check(wide_attach(segment_base, WT_DIRECTORY, &host, &log, NULL, &the_db),
 				   "could not attach to the store");
 	wide_time_reads(the_db, track_io_timing);
+	wt_error_set_names(family_names);
 }
 
 static void

@@ -727,6 +727,37 @@ wal_predecessor(void *ctx)
 	return id;
 }
 
+/* The engine asks for WAL from a position on that may be older than what is kept: says whether its
+ * segments are there up to the end.  Raises no error. */
+static bool
+wal_reaches(void *ctx, uint64_t lsn)
+{
+	XLogRecPtr end = readable_end();
+	TimeLineID now = wt_wal_history_timeline();
+	XLogSegNo segno, last;
+
+	if (lsn >= end)
+		return true;
+	XLByteToSeg((XLogRecPtr) lsn, segno, wal_segment_size);
+	XLByteToPrevSeg(end, last, wal_segment_size);
+	for (; segno <= last; segno++)
+	{
+		char path[MAXPGPATH];
+		bool there = false;
+
+		for (TimeLineID tli = now; tli > 0 && !there; tli--)
+		{
+			struct stat st;
+
+			XLogFilePath(path, tli, segno, wal_segment_size);
+			there = stat(path, &st) == 0;
+		}
+		if (!there)
+			return false;
+	}
+	return true;
+}
+
 const char *
 wt_wal_failure(void)
 {
@@ -759,5 +790,6 @@ wt_wal_log(wide_db **db)
 					   .release = wal_release,
 					   .identity = wal_identity,
 					   .contains = wal_contains,
-					   .predecessor = wal_predecessor};
+					   .predecessor = wal_predecessor,
+					   .reaches = wal_reaches};
 }

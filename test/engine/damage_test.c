@@ -30,6 +30,7 @@ typedef struct life
 	int last;						  /* value */
 	/* results of the reads */
 	int right, refused;
+	int at_rest; /* problems before the damaged store was opened */
 } life;
 
 static uint64_t
@@ -322,6 +323,27 @@ log_short(wide_log *log)
 	log->reaches = reaches_nothing;
 }
 
+static wide_status
+count_problem(void *arg, const char *object, const char *problem)
+{
+	++*(int *) arg;
+	return WIDE_OK;
+}
+
+/* Returns the number of problems that a check of the closed store finds.  It changes nothing. */
+static int
+check_at_rest(life *l)
+{
+	int n = 0, names = test_dir_count(l->s.dir);
+	wide_check_host host = {.ctx = &n, .problem = count_problem};
+	wide_status st = wide_check(l->s.dir, &host);
+
+	assert_int_equal(test_dir_count(l->s.dir), names);
+	if (st != WIDE_OK)
+		fail_msg("check: %d, %s", st, wide_error_text());
+	return n;
+}
+
 /* Damages a file of the closed store, and returns the family that this may hit. */
 static int
 damage(life *l)
@@ -336,7 +358,9 @@ damage(life *l)
 	family = family_of(l, name);
 	snprintf(path, sizeof path, "%s/%s", l->s.dir, name);
 	store_close(&l->s);
+	assert_int_equal(check_at_rest(l), 0);
 	damage_file(l, path);
+	l->at_rest = check_at_rest(l);
 	return family;
 }
 
@@ -347,13 +371,6 @@ work(life *l)
 		;
 	for (int f = 0; f < FAMILIES; f++)
 		assert_ok(wide_compact(l->s.db, l->families[f]));
-}
-
-static wide_status
-count_problem(void *arg, const char *object, const char *problem)
-{
-	++*(int *) arg;
-	return WIDE_OK;
 }
 
 static int
@@ -501,6 +518,7 @@ test_random(void **state)
 		if (l.refused > 0)
 		{
 			hit++;
+			assert_true(l.at_rest > 0);
 			assert_true(problems(&l, l.families[damaged]) > 0);
 			if (round % 2 == 0)
 			{

@@ -415,6 +415,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	each_name(remove_one);
 	for (int i = 0; i < nfiles; i++)
 		write_file(i, data, size);
+	(void) wide_check(dir, &(wide_check_host) {.problem = a_problem});
 	if (open_store(&db) != WIDE_OK)
 		return 0;
 	use(db);
