@@ -82,9 +82,8 @@ typedef struct loaded
 
 	/* is it complete? */
 	const directory *present;
-	size_t missing;		   /* number of `files` that are not in the directory */
-	uint64_t missing_file; /* the number of one of them */
-	uint64_t edits;		   /* number of edits read */
+	size_t missing;	   /* number of `files` that are not in the directory */
+	uint64_t edits;	   /* number of edits read */
 	uint64_t complete; /* number of edits of the last state of which no file is missing; 0 none */
 	uint64_t complete_restart; /* its restart_lsn */
 	uint64_t stop;			   /* most edits to read */
@@ -146,10 +145,7 @@ load_edit(void *arg, const manifest_edit *e)
 	TRY(buffer_append(&l->files, e->add, (size_t) e->nadd * sizeof(file_meta)));
 	for (int i = 0; i < e->nadd; i++)
 		if (!directory_has(l->present, file_container(&e->add[i])))
-		{
 			l->missing++;
-			l->missing_file = file_container(&e->add[i]);
-		}
 	l->flushed_seq = e->flushed_seq != 0 ? e->flushed_seq : l->flushed_seq;
 	l->restart_lsn = e->restart_lsn != 0 ? e->restart_lsn : l->restart_lsn;
 	l->sealed_lsn = e->sealed_lsn != 0 ? e->sealed_lsn : l->sealed_lsn;
@@ -172,6 +168,18 @@ load_edit(void *arg, const manifest_edit *e)
 		l->complete_restart = l->restart_lsn;
 	}
 	return WIDE_OK;
+}
+
+/* Returns the number of a missing container of the state. */
+static unsigned long long
+missing_file(const loaded *l)
+{
+	const file_meta *f = (const file_meta *) l->files.data;
+
+	for (size_t i = 0; i < l->files.len / sizeof *f; i++)
+		if (!directory_has(l->present, file_container(&f[i])))
+			return file_container(&f[i]);
+	return 0;
 }
 
 /* Returns true if the log has everything from lsn on. */
@@ -224,7 +232,7 @@ load_manifest(wide_db *db, uint64_t number, const directory *p, bool lossy, load
 			snprintf(text, sizeof text,
 					 "file %08llx.sst, which manifest-%08llx lists, is missing: using the state of "
 					 "the store %llu edits before the end of the manifest",
-					 (unsigned long long) l.missing_file, (unsigned long long) number,
+					 missing_file(&l), (unsigned long long) number,
 					 (unsigned long long) (l.edits - l.complete));
 		else
 			snprintf(text, sizeof text, "%.200s: using the state of the store before that",
@@ -233,8 +241,7 @@ load_manifest(wide_db *db, uint64_t number, const directory *p, bool lossy, load
 		st = load_older(db, number, &l);
 	}
 	else if (st == WIDE_OK && l.missing > 0 && !lossy)
-		st = status_fail(WIDE_CORRUPT, "file %s/%08llx.sst is missing", db->files_dir,
-						 (unsigned long long) l.missing_file);
+		st = status_fail(WIDE_CORRUPT, "file %s/%08llx.sst is missing", db->files_dir, missing_file(&l));
 	if (st == WIDE_OK)
 		*out = l;
 	else
@@ -299,8 +306,8 @@ mark_missing(wide_db *db, loaded *l)
 	snprintf(
 		text, sizeof text,
 		"%zu sorted files are missing, one of them %08llx.sst: what they contain cannot be read",
-		l->missing, (unsigned long long) l->missing_file);
-	report(db, 2, text);
+		l->missing, missing_file(l));
+	report(db, 1, text);
 }
 
 /* Reads the newest complete state of the manifest in force, or else of an older manifest, or else
