@@ -514,7 +514,7 @@ file_set_load(wide_db *db)
 }
 
 wide_status
-file_set_look(wide_db *db)
+file_set_load_read_only(wide_db *db)
 {
 	bool taken_over;
 	wide_status st = load_state(db, false, &taken_over);

@@ -16,6 +16,6 @@ extern wide_status file_set_load(wide_db *db);
 
 /* Reads it as file_set_load does, and changes nothing: for checks of a store that is not in use.
  * Returns: WIDE_NOTFOUND if there is no store. */
-extern wide_status file_set_look(wide_db *db);
+extern wide_status file_set_load_read_only(wide_db *db);
 
 #endif /* WIDE_FILE_SET_LOAD_H */

@@ -124,7 +124,7 @@ verify_at_rest(check *c, wide_db *db)
 {
 	const wide_check_host *h = c->host;
 
-	TRY(file_set_look(db));
+	TRY(file_set_load_read_only(db));
 	if (db->seg->set.repair)
 		TRY(h->problem(h->ctx, c->dir, c->note));
 	/* as if files were being written: those that are not listed are no problem */

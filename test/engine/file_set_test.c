@@ -87,7 +87,7 @@ store_load(store *s, wide_os *os)
 
 	s->base = fixture_map(&config);
 	assert_ok(wide_attach(s->base, s->dir, &fake_host, &log, os, &s->db));
-	st = looking ? file_set_look(s->db) : file_set_load(s->db);
+	st = looking ? file_set_load_read_only(s->db) : file_set_load(s->db);
 	if (st == WIDE_OK)
 		atomic_store(&s->db->seg->state, WIDE_RUNNING);
 	return st;
