@@ -158,10 +158,49 @@ is_store(const char *dir)
 	return found;
 }
 
+/*
+ * Sets path to the directory of the sorted files if the store's file LOCATION ("tablespace OID
+ * PATH") says that they are in a tablespace.  data: the data directory.
+ * Returns false if there is such a file and no such directory.
+ */
+static bool
+find_files(const char *store, const char *data, char *path, size_t size)
+{
+	char name[1000];
+	unsigned oid = 0;
+	FILE *f;
+	DIR *d;
+	struct dirent *e;
+	struct stat st;
+	bool found = false;
+
+	path[0] = 0;
+	snprintf(name, sizeof name, "%s/LOCATION", store);
+	f = fopen(name, "r");
+	if (f == NULL)
+		return true;
+	if (fscanf(f, "tablespace %u", &oid) != 1)
+		oid = 0;
+	fclose(f);
+	snprintf(name, sizeof name, "%s/pg_tblspc/%u", data, oid);
+	d = opendir(name);
+	/* one directory for each version of the server's catalog; the store is in one of them */
+	while (d != NULL && !found && (e = readdir(d)) != NULL)
+	{
+		if (strncmp(e->d_name, "PG_", 3) != 0)
+			continue;
+		snprintf(path, size, "%s/%s/widetable", name, e->d_name);
+		found = stat(path, &st) == 0;
+	}
+	if (d != NULL)
+		closedir(d);
+	return found;
+}
+
 int
 main(int argc, char **argv)
 {
-	char store[900], wal[900];
+	char store[900], wal[900], data[900], files[1400];
 	state s = {.wal = wal};
 	wide_check_host host = {
 		.ctx = &s, .problem = problem, .note = note, .log_reaches = log_reaches};
@@ -177,17 +216,24 @@ main(int argc, char **argv)
 		return 1;
 	}
 	snprintf(store, sizeof store, "%s/widetable", dir);
-	snprintf(wal, sizeof wal, "%s/pg_wal", dir);
+	snprintf(data, sizeof data, "%s", dir);
 	if (!is_store(store) && is_store(dir))
 	{
 		snprintf(store, sizeof store, "%s", dir);
-		snprintf(wal, sizeof wal, "%s/../pg_wal", dir);
+		snprintf(data, sizeof data, "%s/..", dir);
 	}
+	snprintf(wal, sizeof wal, "%.880s/pg_wal", data);
 	if (!is_store(store))
 	{
 		printf("%s has no store of wide tables\n", dir);
 		return 1;
 	}
+	if (!find_files(store, data, files, sizeof files))
+	{
+		printf("%s/LOCATION names a tablespace that is not there\n", store);
+		return 1;
+	}
+	host.files_directory = files[0] != 0 ? files : NULL;
 	st = wide_check(store, &host);
 	if (st != WIDE_OK)
 		problem(&s, store, wide_error_text());

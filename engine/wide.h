@@ -1120,6 +1120,7 @@ typedef struct wide_check_host
 	void (*note)(void *ctx, const char *text);	  /* what else was noticed */
 	bool (*interrupted)(void *ctx);				  /* true ends the check with WIDE_INTERRUPTED */
 	bool (*log_reaches)(void *ctx, uint64_t lsn); /* as wide_log.reaches; NULL: false */
+	const char *files_directory;				  /* as wide_host.files_directory */
 } wide_check_host;
 
 /*

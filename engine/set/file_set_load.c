@@ -241,7 +241,8 @@ load_manifest(wide_db *db, uint64_t number, const directory *p, bool lossy, load
 		st = load_older(db, number, &l);
 	}
 	else if (st == WIDE_OK && l.missing > 0 && !lossy)
-		st = status_fail(WIDE_CORRUPT, "file %s/%08llx.sst is missing", db->files_dir, missing_file(&l));
+		st = status_fail(WIDE_CORRUPT, "file %s/%08llx.sst is missing", db->files_dir,
+						 missing_file(&l));
 	if (st == WIDE_OK)
 		*out = l;
 	else

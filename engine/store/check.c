@@ -138,7 +138,10 @@ verify_at_rest(check *c, wide_db *db)
 static wide_status
 check_with(check *c, const wide_config *config)
 {
-	wide_host host = {.ctx = c, .report = check_report, .interrupted = check_interrupted};
+	wide_host host = {.ctx = c,
+					  .report = check_report,
+					  .interrupted = check_interrupted,
+					  .files_directory = c->host->files_directory};
 	wide_log log = {.ctx = c, .end = no_end, .reaches = check_reaches};
 	size_t size = wide_segment_size(config);
 	void *base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
