@@ -24,7 +24,8 @@
  * (damage.h): reads of their ranges fail, everything else works, and no log is needed that
  * the newest state does not need.  As long as files are missing, recovery removes no
  * sorted file and no manifest: with the files or the log, brought back from somewhere,
- * an older state may be the way to all data again.
+ * an older state may be the way to all data again.  But if all of several files are missing
+ * the store is not opened: that is a directory that was not mounted, not damage.
  *
  * A store that does not belong to this log (another id, another branch, ahead of its
  * end) is refused: replay would skip records, or replay records of another store.
@@ -240,6 +241,9 @@ load_manifest(wide_db *db, uint64_t number, const directory *p, bool lossy, load
 		report(db, 1, text);
 		st = load_older(db, number, &l);
 	}
+	else if (st == WIDE_OK && l.missing > 1 && l.missing == l.files.len / sizeof(file_meta))
+		st = status_fail(WIDE_CORRUPT, "none of its %zu sorted files is in %s", l.missing,
+						 db->files_dir);
 	else if (st == WIDE_OK && l.missing > 0 && !lossy)
 		st = status_fail(WIDE_CORRUPT, "file %s/%08llx.sst is missing", db->files_dir,
 						 missing_file(&l));
