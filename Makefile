@@ -16,7 +16,7 @@ MODULE_big = widetable
 DATA = sql/widetable--1.0.sql sql/widetable--1.0--1.1.sql
 DOCS = README.md
 SCRIPTS = bin/widetable_dump bin/widetable_restore
-SCRIPTS_built = bin/widetable_check
+SCRIPTS_built = program/widetable_check
 
 # The directory of this file, with a slash at the end: the checkout, also when
 # the build is somewhere else (make -f /path/of/checkout/Makefile).
@@ -44,7 +44,7 @@ REGRESS = $(shell cat $(CURDIR)/sql/schedule 2>/dev/null)
 REGRESS_OPTS = --inputdir=. --load-extension=widetable
 
 # also objects whose source no longer exists
-EXTRA_CLEAN = bin/widetable_check.o bin/widetable_check.d $(foreach d,engine fdw,$(wildcard $(foreach e,o d bc,$d/*.$e $d/*/*.$e)))
+EXTRA_CLEAN = program/widetable_check.o program/widetable_check.d $(foreach d,engine fdw,$(wildcard $(foreach e,o d bc,$d/*.$e $d/*/*.$e)))
 
 PG_CONFIG ?= pg_config
 
@@ -88,16 +88,16 @@ engine/%.o fdw/%.o: override CFLAGS := $(filter-out -Wdeclaration-after-statemen
 engine/%.o: override CFLAGS += -fvisibility=hidden
 
 # a program: the engine without a server
-bin/widetable_check: bin/widetable_check.o $(filter engine/%,$(OBJS))
+program/widetable_check: program/widetable_check.o $(filter engine/%,$(OBJS))
 	$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDFLAGS_EX) -lzstd -lxxhash -lpthread -lm
-bin/%.o: override CFLAGS := $(filter-out -Wdeclaration-after-statement,$(CFLAGS))
+program/%.o: override CFLAGS := $(filter-out -Wdeclaration-after-statement,$(CFLAGS))
 
 # the flags may have changed
-$(OBJS) bin/widetable_check.o: $(THIS)
+$(OBJS) program/widetable_check.o: $(THIS)
 # A changed header rebuilds the objects that include it, and these rebuild their bitcode.
 $(OBJS:.o=.bc): %.bc: %.o
--include $(OBJS:.o=.d) bin/widetable_check.d
+-include $(OBJS:.o=.d) program/widetable_check.d
 # a build outside the checkout needs the directories
-$(shell mkdir -p $(sort $(dir $(OBJS)) bin))
+$(shell mkdir -p $(sort $(dir $(OBJS)) program))
 
 endif

@@ -227,8 +227,8 @@ build() {
 # as new, and lists them in $WORK/changed.  Removes the files that the checkout no
 # longer has.  Objects are neither copied nor removed.
 copy_sources() {
-	(cd "$TOP" && find Makefile widetable.control bin engine fdw sql expected test examples/monitoring README.md -type f \
-		! -name '*.[ado]' ! -name '*.so' ! -name '*.bc' ! -path 'test/engine/build*' ! -path bin/widetable_check -exec cksum {} + | sort) >"$WORK/sources.new" || return 1
+	(cd "$TOP" && find Makefile widetable.control bin program engine fdw sql expected test examples/monitoring README.md -type f \
+		! -name '*.[ado]' ! -name '*.so' ! -name '*.bc' ! -path 'test/engine/build*' ! -path program/widetable_check -exec cksum {} + | sort) >"$WORK/sources.new" || return 1
 	[ -f "$WORK/sources" ] || : >"$WORK/sources"
 	comm -13 "$WORK/sources" "$WORK/sources.new" | cut -d' ' -f3- >"$WORK/changed"
 	cut -d' ' -f3- "$WORK/sources.new" | sort >"$WORK/names.new"
