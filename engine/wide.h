@@ -93,8 +93,8 @@ typedef struct wide_damage
 	uint64_t file;		/* its number */
 	uint64_t container; /* the number of the file of the directory that has it */
 	uint64_t offset;	/* in that, in bytes */
-	uint32_t family; /* wide_family_id; 0: not known, nor is the range */
-	uint32_t lo_len; /* rows from these bytes on may be hit: */
+	uint32_t family;	/* wide_family_id; 0: not known, nor is the range */
+	uint32_t lo_len;	/* rows from these bytes on may be hit: */
 	uint8_t lo[WIDE_DAMAGE_KEY];
 	uint32_t hi_len; /* up to those that begin with these bytes */
 	uint8_t hi[WIDE_DAMAGE_KEY];
@@ -1135,13 +1135,13 @@ extern wide_status wide_check(const char *dir, const wide_check_host *host);
 typedef struct wide_lost
 {
 	wide_family_id family;
-	uint64_t file;	   /* number of the sorted file */
+	uint64_t file;		/* number of the sorted file */
 	uint64_t container; /* number of the file of the directory that has it */
-	bool whole;		   /* the sum of the file; otherwise one range of it */
-	uint64_t rows;	   /* given up, according to the file's index or the manifest */
-	uint64_t cells;	   /* given up; only with whole */
-	uint64_t kept;	   /* cells; only with whole */
-	wide_bytes lo, hi; /* not with whole: beginnings of the first and last row that may be hit */
+	bool whole;			/* the sum of the file; otherwise one range of it */
+	uint64_t rows;		/* given up, according to the file's index or the manifest */
+	uint64_t cells;		/* given up; only with whole */
+	uint64_t kept;		/* cells; only with whole */
+	wide_bytes lo, hi;	/* not with whole: beginnings of the first and last row that may be hit */
 	const char *why;
 } wide_lost;
 

@@ -15,8 +15,7 @@ extern wide_status status_fail(wide_status st, const char *fmt, ...)
  * Adds to the last failure which sorted file is damaged or cannot be read, and where in which file
  * of the directory; a new failure clears it.  See wide_error_damage().
  */
-extern void status_damage(uint64_t file, uint64_t container, uint64_t offset)
-	__attribute__((cold));
+extern void status_damage(uint64_t file, uint64_t container, uint64_t offset) __attribute__((cold));
 
 /* Adds the family and the range of rows that the damage hits, unless a narrower one was added
  * before.  lo, hi: encoded rows or ukeys, which may be cut.  file: the damage must be in this

@@ -13,6 +13,8 @@
  *    live after the claim.  So no other job removes it before the edit, which would bring it back.
  *    A family may be dropped meanwhile; then the copy is dead at once (file_set_link_slot).
  *  - A file that a replay would link again, or that is not synced or listed yet, stays where it is.
+ *  - A damaged file stays in its container, whose other files stay there with it: the container
+ *    would not become empty.  Damage that is not marked yet is found before the copy.
  *  - After a gathering of small containers there are at most half as many of them and one.
  *
  * Locking: LOCK_SET to choose; none while bytes are copied.
@@ -120,7 +122,8 @@ list_containers(gathering *g, bool rest)
 		candidate k = {c[i].number, c[i].live_bytes, c[i].bytes, c[i].live};
 
 		/* there is room, but for those that are new since it was made */
-		if (c[i].live > 0 && (is_small(k.live_bytes) || is_garbage(&k, rest)) &&
+		if (c[i].live > 0 && c[i].damaged == 0 &&
+			(is_small(k.live_bytes) || is_garbage(&k, rest)) &&
 			g->candidates.cap - g->candidates.len >= sizeof k)
 			(void) buffer_append(&g->candidates, &k, sizeof k);
 	}
@@ -165,7 +168,8 @@ choose(gathering *g, bool rest)
 static bool
 can_move(wide_db *db, const file_slot *f)
 {
-	return f->in_use && f->removed_version == 0 && f->listed && !(f->meta.flags & FILE_UNSYNCED) &&
+	return f->in_use && f->removed_version == 0 && f->listed &&
+		   !(f->meta.flags & (FILE_UNSYNCED | FILE_DAMAGED)) &&
 		   file_settled(&f->meta, db->seg->set.flushed_seq);
 }
 

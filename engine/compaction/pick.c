@@ -174,9 +174,7 @@ pick_expired(compaction *c)
 static bool
 pick_level0(compaction *c, int least, uint64_t small)
 {
-	int n = 0;
-
-	int first = c->all.level_start[1];
+	int n = 0, first = c->all.level_start[1];
 
 	/* newest first: files from the end, without a gap but for damaged ones */
 	while (first > 0 && (can_take(c, &c->all.files[first - 1]) ||

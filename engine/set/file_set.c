@@ -88,6 +88,7 @@ container_join(wide_db *db, const file_meta *meta)
 		c->bytes = meta->offset + meta->bytes;
 	c->slots++;
 	c->live++;
+	c->damaged += (meta->flags & FILE_DAMAGED) != 0;
 	c->live_bytes += meta->bytes;
 	return c;
 }
@@ -191,6 +192,7 @@ file_set_slot_die(wide_db *db, file_slot *f, family_slot *fam, uint64_t version,
 	set->nfiles--;
 	set->file_bytes -= f->meta.bytes;
 	c->live--;
+	c->damaged -= (f->meta.flags & FILE_DAMAGED) != 0;
 	c->live_bytes -= f->meta.bytes;
 }
 

@@ -24,7 +24,7 @@
  * (damage.h): reads of their ranges fail, everything else works, and no log is needed that
  * the newest state does not need.  As long as files are missing, recovery removes no
  * sorted file and no manifest: with the files or the log, brought back from somewhere,
- * an older state may be the way to all data again.  But if all of several files are missing
+ * an older state may be the way to all data again.  But if all of several containers are missing
  * the store is not opened: that is a directory that was not mounted, not damage.
  *
  * A store that does not belong to this log (another id, another branch, ahead of its
@@ -171,16 +171,28 @@ load_edit(void *arg, const manifest_edit *e)
 	return WIDE_OK;
 }
 
-/* Returns the number of a missing container of the state. */
-static unsigned long long
-missing_file(const loaded *l)
+/* Returns the number of a container of the state that is missing, but not `other`; 0: there is
+ * none.
+ */
+static uint64_t
+missing_container(const loaded *l, uint64_t other)
 {
 	const file_meta *f = (const file_meta *) l->files.data;
 
 	for (size_t i = 0; i < l->files.len / sizeof *f; i++)
-		if (!directory_has(l->present, file_container(&f[i])))
+		if (file_container(&f[i]) != other && !directory_has(l->present, file_container(&f[i])))
 			return file_container(&f[i]);
 	return 0;
+}
+
+/* Returns true if the state has several containers, and all of them are missing. */
+static bool
+all_missing(const loaded *l)
+{
+	uint64_t first = missing_container(l, 0);
+
+	return first != 0 && l->missing == l->files.len / sizeof(file_meta) &&
+		   missing_container(l, first) != 0;
 }
 
 /* Returns true if the log has everything from lsn on. */
@@ -233,7 +245,7 @@ load_manifest(wide_db *db, uint64_t number, const directory *p, bool lossy, load
 			snprintf(text, sizeof text,
 					 "file %08llx.sst, which manifest-%08llx lists, is missing: using the state of "
 					 "the store %llu edits before the end of the manifest",
-					 missing_file(&l), (unsigned long long) number,
+					 (unsigned long long) missing_container(&l, 0), (unsigned long long) number,
 					 (unsigned long long) (l.edits - l.complete));
 		else
 			snprintf(text, sizeof text, "%.200s: using the state of the store before that",
@@ -241,12 +253,12 @@ load_manifest(wide_db *db, uint64_t number, const directory *p, bool lossy, load
 		report(db, 1, text);
 		st = load_older(db, number, &l);
 	}
-	else if (st == WIDE_OK && l.missing > 1 && l.missing == l.files.len / sizeof(file_meta))
+	else if (st == WIDE_OK && all_missing(&l))
 		st = status_fail(WIDE_CORRUPT, "none of its %zu sorted files is in %s", l.missing,
 						 db->files_dir);
 	else if (st == WIDE_OK && l.missing > 0 && !lossy)
 		st = status_fail(WIDE_CORRUPT, "file %s/%08llx.sst is missing", db->files_dir,
-						 missing_file(&l));
+						 (unsigned long long) missing_container(&l, 0));
 	if (st == WIDE_OK)
 		*out = l;
 	else
@@ -310,8 +322,8 @@ mark_missing(wide_db *db, loaded *l)
 			damage_mark(&f[i]);
 	snprintf(
 		text, sizeof text,
-		"%zu sorted files are missing, one of them %08llx.sst: what they contain cannot be read",
-		l->missing, missing_file(l));
+		"%zu sorted files are missing, one of them in %08llx.sst: what they contain cannot be read",
+		l->missing, (unsigned long long) missing_container(l, 0));
 	report(db, 1, text);
 }
 
@@ -462,7 +474,7 @@ load_state(wide_db *db, bool create, bool *taken_over)
 	load_format(db);
 	st = load_newest(db, &l);
 	new = st == WIDE_NOTFOUND;
-	if (new && create)
+	if (new &&create)
 	{
 		/* the log is needed from its present end, and has nothing in the older form */
 		l.flushed_seq = l.restart_lsn = l.sealed_lsn = db->log.end(db->log.ctx);

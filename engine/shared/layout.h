@@ -290,6 +290,7 @@ typedef struct container_slot
 	uint64_t bytes;		 /* up to the end of the last sorted file that the set has known in it */
 	uint64_t live_bytes; /* of live sorted files */
 	uint32_t live;		 /* file slots that refer to it and are live */
+	uint32_t damaged;	 /* those of them that are marked as damaged */
 	uint32_t slots;		 /* file slots that refer to it */
 	uint32_t next;		 /* slots whose numbers have one hash, or the free list; index + 1 */
 } container_slot;

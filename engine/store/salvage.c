@@ -71,8 +71,11 @@ static wide_status
 report_lost(salvage *s, uint64_t rows)
 {
 	const wide_damage *d = wide_error_damage();
-	wide_lost lost = {
-		.family = s->f->family, .file = s->f->number, .container = file_container(s->f), .rows = rows, .why = wide_error_text()};
+	wide_lost lost = {.family = s->f->family,
+					  .file = s->f->number,
+					  .container = file_container(s->f),
+					  .rows = rows,
+					  .why = wide_error_text()};
 
 	if (d != NULL && d->family != 0)
 	{
