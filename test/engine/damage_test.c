@@ -3,6 +3,9 @@
  * and every read gives either the right rows or WIDE_CORRUPT, in the families that the damage does
  * not hit always the right rows.  That holds after writes, compactions and restarts, too.
  *
+ * Sorted files share containers: damage of a byte hits one of them, and a container that is missing
+ * or cut off all those that are not whole any more.
+ *
  * The rows are compared with a model that has one value for each cell.
  */
 #include <fcntl.h>
@@ -11,14 +14,16 @@
 #include "store_fixture.h"
 #include "engine/wide.h"
 #include "engine/base/buffer.h"
+#include "engine/compaction/gather.h"
 #include "engine/compaction/output.h"
 #include "engine/set/pin.h"
 #include "engine/sst/sst_file.h"
 
-#define FAMILIES 3
-#define ROWS	 60
-#define QUALS	 4
-#define TABLES	 2 /* a table of its own for the last family */
+#define OUTPUT_BYTES (16 * 1024)
+#define FAMILIES	 3
+#define ROWS		 60
+#define QUALS		 4
+#define TABLES		 2 /* a table of its own for the last family */
 
 typedef struct life
 {
@@ -30,7 +35,8 @@ typedef struct life
 	int last;						  /* value */
 	/* results of the reads */
 	int right, refused;
-	int at_rest; /* problems before the damaged store was opened */
+	int at_rest;		/* problems before the damaged store was opened */
+	uint64_t container; /* the file of the directory that was damaged; 0: none */
 } life;
 
 static uint64_t
@@ -159,6 +165,8 @@ refused(life *l, int f, wide_status st, bool damaged)
 	/* it says where */
 	assert_non_null(d);
 	assert_int_equal(d->family, l->families[f]);
+	if (l->container != 0)
+		assert_int_equal(d->container, l->container);
 	l->refused++;
 }
 
@@ -214,9 +222,9 @@ check_range(life *l, int f, int lo, int hi, bool reverse, bool damaged)
 	wide_snapshot_release(snap);
 }
 
-/* Reads everything in several ways.  damaged: the family that the damage has hit; -1: none. */
+/* Reads everything in several ways.  hit: a bit for each family that the damage has hit. */
 static void
-check_all(life *l, int damaged)
+check_all(life *l, unsigned hit)
 {
 	for (int f = 0; f < FAMILIES; f++)
 	{
@@ -225,13 +233,13 @@ check_all(life *l, int damaged)
 		int refusals = l->refused;
 
 		for (int row = 0; row < ROWS; row++)
-			check_range(l, f, row, row + 1, row % 2, f == damaged);
-		check_range(l, f, 0, ROWS, false, f == damaged);
-		check_range(l, f, 0, ROWS, true, f == damaged);
-		check_range(l, f, 10, 20, false, f == damaged);
+			check_range(l, f, row, row + 1, row % 2, hit >> f & 1);
+		check_range(l, f, 0, ROWS, false, hit >> f & 1);
+		check_range(l, f, 0, ROWS, true, hit >> f & 1);
+		check_range(l, f, 10, 20, false, hit >> f & 1);
 		/* what plans reads does not refuse */
 		assert_ok(wide_estimate_range(l->s.db, l->families[f], &range, &est));
-		if (f != damaged)
+		if (!(hit >> f & 1))
 			assert_int_equal(refusals, l->refused);
 	}
 }
@@ -254,58 +262,93 @@ add_name(void *arg, const char *name)
 	return 0;
 }
 
-/* Returns the family of a file of the set; -1: it is no such file. */
-static int
-family_of(life *l, const char *name)
+/* Returns the number of a sorted file's container from its name; 0: it is no such file. */
+static uint64_t
+number_of(const char *name)
+{
+	unsigned long long number = 0;
+
+	return strstr(name, ".sst") != NULL && sscanf(name, "%llx.sst", &number) == 1 ? number : 0;
+}
+
+/* Returns a bit for each family that has a byte in [from, to) of the container. */
+static unsigned
+families_in(life *l, uint64_t container, uint64_t from, uint64_t to)
 {
 	version_pin pin = {0};
-	unsigned long long number = 0;
-	int found = -1;
+	unsigned hit = 0;
 
-	if (sscanf(name, "%llx.sst", &number) != 1 || strstr(name, ".sst") == NULL)
-		return -1;
-	assert_ok(pin_take(l->s.db, &pin));
+	assert_ok(pin_take_files(l->s.db, &pin));
 	for (int f = 0; f < FAMILIES; f++)
 	{
 		family_files files;
 
 		assert_ok(pin_files(l->s.db, &pin, l->families[f], &files));
 		for (int i = 0; i < files.n; i++)
-			if (files.files[i].number == number)
-				found = f;
+		{
+			const file_meta *m = &files.files[i];
+			uint64_t begin = m->container != 0 ? m->offset : 0;
+
+			if (file_container(m) == container && begin < to && from < begin + m->bytes)
+				hit |= 1u << f;
+		}
 	}
 	pin_drop(l->s.db, &pin);
-	return found;
+	return hit;
+}
+
+/* Bytes of a file of the directory that are to be lost. */
+typedef struct loss
+{
+	uint64_t from, to;
+
+	enum
+	{
+		LOSS_FILE, /* all of it */
+		LOSS_TAIL,
+		LOSS_BIT
+	} kind;
+} loss;
+
+/* Chooses what is lost of the file at the path. */
+static loss
+choose_loss(life *l, const char *path)
+{
+	struct stat st;
+	uint64_t size, at;
+
+	assert_int_equal(stat(path, &st), 0);
+	size = (uint64_t) st.st_size;
+	switch (pick(l, 6))
+	{
+		case 0:
+			return (loss) {0, UINT64_MAX, LOSS_FILE};
+		case 1:
+			return (loss) {pick(l, size), UINT64_MAX, LOSS_TAIL};
+		default:
+			/* the ends of files say how to read the rest */
+			at = pick(l, 2) == 0 ? pick(l, size) : size - 1 - pick(l, size < 200 ? size : 200);
+			return (loss) {at, at + 1, LOSS_BIT};
+	}
 }
 
 /* Damages the file at the path. */
 static void
-damage_file(life *l, const char *path)
+damage_file(life *l, const char *path, loss what)
 {
-	struct stat st;
-	int fd;
 	uint8_t byte;
-	uint64_t at;
+	int fd = open(path, O_RDWR);
 
-	assert_int_equal(stat(path, &st), 0);
-	fd = open(path, O_RDWR);
 	assert_true(fd >= 0);
-	switch (pick(l, 6))
+	if (what.kind == LOSS_FILE)
+		assert_int_equal(unlink(path), 0);
+	else if (what.kind == LOSS_TAIL)
+		assert_int_equal(ftruncate(fd, (off_t) what.from), 0);
+	else
 	{
-		case 0:
-			assert_int_equal(unlink(path), 0);
-			break;
-		case 1:
-			assert_int_equal(ftruncate(fd, (off_t) pick(l, (uint64_t) st.st_size)), 0);
-			break;
-		default:
-			/* the ends of files say how to read the rest */
-			at = pick(l, 2) == 0 ? pick(l, (uint64_t) st.st_size)
-								 : (uint64_t) st.st_size - 1 -
-									   pick(l, st.st_size < 200 ? (uint64_t) st.st_size : 200);
-			assert_int_equal(pread(fd, &byte, 1, (off_t) at), 1);
-			byte ^= (uint8_t) (1 << pick(l, 8));
-			assert_int_equal(pwrite(fd, &byte, 1, (off_t) at), 1);
+		assert_int_equal(pread(fd, &byte, 1, (off_t) what.from), 1);
+		byte ^= (uint8_t) (1 << pick(l, 8));
+		assert_int_equal(pwrite(fd, &byte, 1, (off_t) what.from), 1);
 	}
 	close(fd);
 }
@@ -344,24 +387,29 @@ check_at_rest(life *l)
 	return n;
 }
 
-/* Damages a file of the closed store, and returns the family that this may hit. */
-static int
+/* Damages a file of the open store while it is closed; returns a bit for each family that this may
+ * hit. */
+static unsigned
 damage(life *l)
 {
 	names list = {0};
 	char path[200];
 	const char *name;
-	int family;
+	unsigned hit = 0;
+	loss what;
 
 	assert_true(os_real()->list(os_real(), l->s.dir, add_name, &list) >= 0);
 	name = list.name[pick(l, (uint64_t) list.n)];
-	family = family_of(l, name);
 	snprintf(path, sizeof path, "%s/%s", l->s.dir, name);
+	what = choose_loss(l, path);
+	l->container = number_of(name);
+	if (l->container != 0)
+		hit = families_in(l, l->container, what.from, what.to);
 	store_close(&l->s);
 	assert_int_equal(check_at_rest(l), 0);
-	damage_file(l, path);
+	damage_file(l, path, what);
 	l->at_rest = check_at_rest(l);
-	return family;
+	return hit;
 }
 
 static void
@@ -458,20 +506,19 @@ salvage(life *l, int f, lost *out)
 }
 
 static void
-life_end(life *l, int damaged)
+life_end(life *l, unsigned hit)
 {
 	wide_batch *b;
 
-	if (damaged >= 0)
+	if (hit != 0)
 	{
-		int before = store_files(&l->s, l->families[damaged], -1);
-
-		/* its table goes, and its files with it */
+		/* the tables go, and their files with them */
 		assert_ok(wide_batch_new(l->s.db, &b));
-		assert_ok(wide_batch_drop_table(b, l->tables[damaged / 2]));
+		for (int t = 0; t < TABLES; t++)
+			if ((t == 0 ? hit & 3 : hit >> 2) != 0)
+				assert_ok(wide_batch_drop_table(b, l->tables[t]));
 		assert_ok(store_commit(&l->s, b, NULL));
 		store_work(&l->s);
-		assert_true(before >= 0);
 		store_close(&l->s);
 		assert_ok(store_open(&l->s));
 		store_work(&l->s);
@@ -482,64 +529,111 @@ life_end(life *l, int damaged)
 
 /* ----------------------------------------------------------------- tests */
 
-static void
-test_random(void **state)
+/* Salvages the families that reads have refused; the number of those of which a part was kept. */
+static int
+salvage_all(life *l, unsigned hit)
 {
-	int refused = 0, right = 0, hit = 0, salvaged = 0, partly = 0;
-	int rounds = getenv("WIDE_ROUNDS") != NULL ? atoi(getenv("WIDE_ROUNDS")) : 120;
+	int partly = 0;
+
+	for (int f = 0; f < FAMILIES; f++)
+	{
+		lost gone;
+
+		if (!(hit >> f & 1) || problems(l, l->families[f]) == 0)
+			continue;
+		salvage(l, f, &gone);
+		partly += gone.ranges > 0 && gone.kept > 0;
+	}
+	return partly;
+}
+
+/* Of random lives; share: of how many the damage hit some families of a container, and not all. */
+static void
+random_lives(int rounds, int *share)
+{
+	int refused = 0, right = 0, lost_some = 0, salvaged = 0, partly = 0;
 
 	for (int round = 0; round < rounds; round++)
 	{
 		life l;
-		int damaged;
+		unsigned hit;
 
 		life_begin(&l, (uint64_t) round + 1);
-		check_all(&l, -1);
+		check_all(&l, 0);
 		assert_int_equal(l.refused, 0);
 		if (pick(&l, 4) > 0)
 			l.s.opening = log_short;
-		damaged = damage(&l);
+		hit = damage(&l);
+		*share += (hit & (hit - 1)) != 0;
 		if (store_open(&l.s) != WIDE_OK)
 			fail_msg("round %d: %s", round, wide_error_text());
-		check_all(&l, damaged);
+		check_all(&l, hit);
 		if (pick(&l, 2) == 0)
 			work(&l);
 		changes(&l, 60);
-		check_all(&l, damaged);
+		check_all(&l, hit);
 		assert_ok(wide_flush(l.s.db));
 		work(&l);
-		check_all(&l, damaged);
+		check_all(&l, hit);
 		store_close(&l.s);
 		assert_ok(store_open(&l.s));
-		check_all(&l, damaged);
+		check_all(&l, hit);
 		changes(&l, 60);
 		work(&l);
-		check_all(&l, damaged);
+		check_all(&l, hit);
 		if (l.refused > 0)
 		{
-			hit++;
+			lost_some++;
 			assert_true(l.at_rest > 0);
-			assert_true(problems(&l, l.families[damaged]) > 0);
+			assert_true(problems(&l, 0) > 0);
 			if (round % 2 == 0)
 			{
-				lost gone;
+				partly += salvage_all(&l, hit);
+				salvaged++;
+				/* each salvage compares the families with its own reads, which may be refused */
 				int refused_before = l.refused;
 
-				salvage(&l, damaged, &gone);
-				salvaged++;
-				partly += gone.ranges > 0 && gone.kept > 0;
-				check_all(&l, -1);
+				check_all(&l, 0);
 				assert_int_equal(l.refused, refused_before);
 			}
 		}
 		right += l.right;
 		refused += l.refused;
-		life_end(&l, damaged);
+		life_end(&l, hit);
 	}
 	/* damage is found, and is confined */
-	assert_true(hit > rounds / 4);
+	assert_true(lost_some > rounds / 4);
 	assert_true(salvaged > rounds / 12 && partly > 0);
-	assert_true(refused > 0 && right > 4 * refused);
+	assert_true(refused > 0 && right > 2 * refused);
+}
+
+static int
+rounds_of(int most)
+{
+	return getenv("WIDE_ROUNDS") != NULL ? atoi(getenv("WIDE_ROUNDS")) : most;
+}
+
+static void
+test_random(void **state)
+{
+	int share = 0;
+
+	random_lives(rounds_of(120), &share);
+	assert_true(share > 0);
+}
+
+/* The same with containers that are gathered all the time. */
+static void
+test_random_gathered(void **state)
+{
+	int share = 0;
+
+	gather_files = 3;
+	output_file_bytes = 256 * 1024;
+	random_lives(rounds_of(60), &share);
+	gather_files = 64;
+	output_file_bytes = OUTPUT_BYTES;
+	assert_true(share > 0);
 }
 
 /* A lost file: its range is refused also after compactions and restarts, all else can be read, no
@@ -570,7 +664,7 @@ test_missing(void **state)
 	assert_ok(pin_files(l.s.db, &pin, l.families[0], &files));
 	assert_int_equal(files.n, 2);
 	assert_int_equal(files.files[0].level, 0);
-	sst_file_path(l.s.db, files.files[0].number, path, sizeof path);
+	sst_file_path(l.s.db, file_container(&files.files[0]), path, sizeof path);
 	pin_drop(l.s.db, &pin);
 	store_close(&l.s);
 	assert_int_equal(unlink(path), 0);
@@ -600,18 +694,318 @@ test_missing(void **state)
 	assert_int_equal(l.refused, 4 * 11);
 	assert_ok(store_open(&l.s));
 	assert_int_equal(problems(&l, 0), 1);
-	life_end(&l, 0);
+	life_end(&l, 1);
+}
+
+/* ------------------------------------------------------------ containers */
+
+/* Where the sorted file of each family is, in the container that all share. */
+typedef struct shared_file
+{
+	char path[200];
+	uint64_t number;
+	file_meta slot[FAMILIES];
+} shared_file;
+
+/* Makes a store with two containers: one with a file of each family of rows 0 to 29, and another
+ * one with a file of each family of rows 30 to 59.  *c: the first one. */
+static void
+shared_begin(life *l, shared_file *c)
+{
+	version_pin pin = {0};
+	wide_family_options opt;
+
+	memset(l, 0, sizeof *l);
+	l->seed = 7;
+	store_init(&l->s);
+	assert_ok(store_open(&l->s));
+	wide_family_defaults(&opt);
+	opt.block_size = 1024;
+	store_table(&l->s, &opt, FAMILIES, &l->tables[0], l->families);
+	for (int half = 0; half < 2; half++)
+	{
+		for (int row = 30 * half; row < 30 * half + 30; row++)
+			for (int f = 0; f < FAMILIES; f++)
+				for (int q = 0; q < QUALS; q++)
+					change(l, f, row, q, false);
+		assert_ok(wide_flush(l->s.db));
+	}
+	assert_ok(pin_take_files(l->s.db, &pin));
+	for (int f = 0; f < FAMILIES; f++)
+	{
+		family_files files;
+
+		assert_ok(pin_files(l->s.db, &pin, l->families[f], &files));
+		assert_int_equal(files.n, 2);
+		/* the older one */
+		c->slot[f] = files.files[files.files[0].seq_max < files.files[1].seq_max ? 0 : 1];
+		assert_true(c->slot[f].container != 0);
+		assert_int_equal(c->slot[f].container, c->slot[0].container);
+	}
+	pin_drop(l->s.db, &pin);
+	c->number = c->slot[0].container;
+	sst_file_path(l->s.db, c->number, c->path, sizeof c->path);
+	l->container = c->number;
+	l->s.opening = log_short;
+}
+
+/* Reads both halves of each family; those of `hit` are refused, in the first half only. */
+static void
+check_halves(life *l, unsigned hit)
+{
+	for (int f = 0; f < FAMILIES; f++)
+	{
+		int before = l->refused;
+
+		check_range(l, f, 0, 30, false, hit >> f & 1);
+		assert_int_equal(l->refused - before, hit >> f & 1);
+		check_range(l, f, 30, ROWS, true, false);
+	}
+}
+
+static void
+compact_families_of(life *l)
+{
+	for (int f = 0; f < FAMILIES; f++)
+		assert_ok(wide_compact(l->s.db, l->families[f]));
+	store_work(&l->s);
+}
+
+static void
+flip(const char *path, uint64_t at)
+{
+	uint8_t byte;
+	int fd = open(path, O_RDWR);
+
+	assert_int_equal(pread(fd, &byte, 1, (off_t) at), 1);
+	byte ^= 1;
+	assert_int_equal(pwrite(fd, &byte, 1, (off_t) at), 1);
+	close(fd);
+}
+
+/* Returns the number of files of all families that are marked as damaged. */
+static int
+marked_files(life *l)
+{
+	version_pin pin = {0};
+	int n = 0;
+
+	assert_ok(pin_take_files(l->s.db, &pin));
+	for (int f = 0; f < FAMILIES; f++)
+	{
+		family_files files;
+
+		assert_ok(pin_files(l->s.db, &pin, l->families[f], &files));
+		for (int i = 0; i < files.n; i++)
+			n += (files.files[i].flags & FILE_DAMAGED) != 0;
+	}
+	pin_drop(l->s.db, &pin);
+	return n;
+}
+
+/* One slot of a container is damaged: the others are read, compacted and moved away; it stays, with
+ * its container, until it is salvaged. */
+static void
+test_slot(void **state)
+{
+	life l;
+	shared_file c;
+	lost gone;
+
+	shared_begin(&l, &c);
+	store_close(&l.s);
+	/* the footer: nothing of the slot can be read */
+	flip(c.path, c.slot[1].offset + c.slot[1].bytes - 20);
+	assert_int_equal(check_at_rest(&l), 1);
+	assert_ok(store_open(&l.s));
+	check_halves(&l, 2);
+	compact_families_of(&l);
+	check_halves(&l, 2);
+	assert_int_equal(marked_files(&l), 1);
+	assert_true(test_exists(c.path));
+	assert_int_equal(families_in(&l, c.number, 0, UINT64_MAX), 2);
+	assert_int_equal(problems(&l, 0), 1);
+	store_close(&l.s);
+	assert_ok(store_open(&l.s));
+	check_halves(&l, 2);
+	salvage(&l, 1, &gone);
+	assert_int_equal(gone.kept, 0);
+	store_work(&l.s);
+	assert_false(test_exists(c.path));
+	check_halves(&l, 0);
+	store_drop(&l.s);
+}
+
+/* A data block of one slot: what else it has is kept. */
+static void
+test_block_of_slot(void **state)
+{
+	life l;
+	shared_file c;
+	lost gone;
+
+	shared_begin(&l, &c);
+	store_close(&l.s);
+	flip(c.path, c.slot[2].offset + 100);
+	assert_ok(store_open(&l.s));
+	check_halves(&l, 4);
+	salvage(&l, 2, &gone);
+	assert_true(gone.kept > 0 && gone.cells > 0 && gone.ranges == 1);
+	check_halves(&l, 0);
+	compact_families_of(&l);
+	check_halves(&l, 0);
+	assert_false(test_exists(c.path));
+	store_drop(&l.s);
+}
+
+/* A container is missing: all its slots, and nothing else.  When it comes back nothing is lost. */
+static void
+test_missing_container(void **state)
+{
+	life l;
+	shared_file c;
+	char away[220];
+	lost none = {0};
+
+	shared_begin(&l, &c);
+	store_close(&l.s);
+	snprintf(away, sizeof away, "%s/../away-%d", l.s.dir, (int) getpid());
+	assert_int_equal(rename(c.path, away), 0);
+	assert_int_equal(check_at_rest(&l), FAMILIES);
+	assert_ok(store_open(&l.s));
+	assert_int_equal(l.s.db->seg->set.lost, FAMILIES);
+	assert_int_equal(marked_files(&l), FAMILIES);
+	check_halves(&l, 7);
+	compact_families_of(&l);
+	check_halves(&l, 7);
+	assert_int_equal(problems(&l, 0), FAMILIES);
+	store_close(&l.s);
+	assert_ok(store_open(&l.s));
+	check_halves(&l, 7);
+	store_close(&l.s);
+	assert_int_equal(rename(away, c.path), 0);
+	assert_ok(store_open(&l.s));
+	check_halves(&l, 0);
+	for (int f = 0; f < FAMILIES; f++)
+		assert_ok(wide_salvage(l.s.db, l.families[f], false, note_lost, &none));
+	assert_int_equal(none.files, 0);
+	assert_int_equal(marked_files(&l), 0);
+	compact_families_of(&l);
+	assert_int_equal(problems(&l, 0), 0);
+	assert_false(test_exists(c.path));
+	check_halves(&l, 0);
+	store_drop(&l.s);
+}
+
+/* A container is cut off in its second slot: the first one is whole. */
+static void
+test_truncated(void **state)
+{
+	life l;
+	shared_file c;
+	unsigned hit = 0;
+	int first = 0;
+
+	shared_begin(&l, &c);
+	for (int f = 0; f < FAMILIES; f++)
+		first = c.slot[f].offset < c.slot[first].offset ? f : first;
+	hit = 7u & ~(1u << first);
+	store_close(&l.s);
+	assert_int_equal(truncate(c.path, (off_t) (c.slot[first].bytes + 50)), 0);
+	assert_int_equal(check_at_rest(&l), FAMILIES - 1);
+	assert_ok(store_open(&l.s));
+	check_halves(&l, hit);
+	compact_families_of(&l);
+	check_halves(&l, hit);
+	for (int f = 0; f < FAMILIES; f++)
+	{
+		lost gone;
+
+		if (hit >> f & 1)
+			salvage(&l, f, &gone);
+	}
+	check_halves(&l, 0);
+	store_work(&l.s);
+	assert_false(test_exists(c.path));
+	store_drop(&l.s);
+}
+
+/* Gathering leaves a container with a damaged slot as it is, and goes on with the others. */
+static void
+test_gather(void **state)
+{
+	life l;
+	shared_file c;
+
+	for (int marked = 0; marked < 2; marked++)
+	{
+		shared_begin(&l, &c);
+		output_file_bytes = 64 << 20;
+		store_close(&l.s);
+		flip(c.path, c.slot[0].offset + c.slot[0].bytes - 20);
+		assert_ok(store_open(&l.s));
+		if (marked)
+		{
+			assert_ok(wide_compact(l.s.db, l.families[0]));
+			check_halves(&l, 1);
+		}
+		for (int i = 0; i < 6; i++)
+		{
+			for (int f = 0; f < FAMILIES; f++)
+				change(&l, f, 40 + i, 0, false);
+			assert_ok(wide_flush(l.s.db));
+			gather_files = 3;
+			(void) gather_some(l.s.db, true);
+			gather_files = 64;
+		}
+		assert_true(test_exists(c.path));
+		assert_true(families_in(&l, c.number, 0, UINT64_MAX) & 1);
+		check_halves(&l, 1);
+		compact_families_of(&l);
+		check_halves(&l, 1);
+		store_close(&l.s);
+		assert_ok(store_open(&l.s));
+		check_halves(&l, 1);
+		assert_int_equal(problems(&l, 0), 1);
+		output_file_bytes = OUTPUT_BYTES;
+		store_drop(&l.s);
+	}
+}
+
+/* A store of which all containers are missing is not opened: its directory is not there. */
+static void
+test_all_missing(void **state)
+{
+	life l;
+	shared_file c;
+	names list = {0};
+	char path[200];
+
+	shared_begin(&l, &c);
+	store_close(&l.s);
+	assert_true(os_real()->list(os_real(), l.s.dir, add_name, &list) >= 0);
+	for (int i = 0; i < list.n; i++)
+	{
+		snprintf(path, sizeof path, "%s/%s", l.s.dir, list.name[i]);
+		if (number_of(list.name[i]) != 0)
+			assert_int_equal(unlink(path), 0);
+	}
+	assert_int_equal(store_open(&l.s), WIDE_CORRUPT);
+	test_dir_drop(l.s.dir);
 }
 
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_missing),
-		cmocka_unit_test(test_random),
+		cmocka_unit_test(test_missing),			cmocka_unit_test(test_slot),
+		cmocka_unit_test(test_block_of_slot),	cmocka_unit_test(test_missing_container),
+		cmocka_unit_test(test_truncated),		cmocka_unit_test(test_gather),
+		cmocka_unit_test(test_all_missing),		cmocka_unit_test(test_random),
+		cmocka_unit_test(test_random_gathered),
 	};
 
 	/* several files below level 0 */
-	output_file_bytes = 16 * 1024;
+	output_file_bytes = OUTPUT_BYTES;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
