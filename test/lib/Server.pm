@@ -249,7 +249,7 @@ sub litter_now
 	opendir my $d, store_dir() or return (store_dir() . ": $!");
 	$there{$_} = 1 for grep { !/^\.\.?$/ } readdir $d;
 	my ($manifest) = slurp(store_dir() . '/CURRENT') =~ /(manifest-[0-9a-f]+)/;
-	my %ok = map { $_ => 1 } 'CURRENT', defined $manifest ? $manifest : ();
+	my %ok = map { $_ => 1 } 'CURRENT', defined $manifest ? ($manifest, "$manifest.copy") : ();
 	for my $f (split /\n/, $listed) { $ok{ sprintf '%08x.sst', $f } = 1; }
 	return (($n < $all ? "$all files, $n of them in this database" : ()), map({ "$_ is left over" } grep { !$ok{$_} } sort keys %there), map({ "$_ is missing" } grep { !$there{$_} } sort keys %ok));
 }

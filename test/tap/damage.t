@@ -70,7 +70,7 @@ at_rest() {
 	is "$?" "$1" "$2: exit status of widetable_check"
 	is "$(cat "$store"/* 2>/dev/null | md5sum; ls "$store")" "$sum" "$2: it changes nothing"
 }
-newest_file() { q "SELECT lpad(to_hex(file), 8, '0') || '.sst' FROM widetable.pg_stat_widetable_files WHERE table_name = 'public.t' AND family = '$1' ORDER BY $2 LIMIT 1"; }
+newest_file() { q "SELECT lpad(to_hex(container), 8, '0') || '.sst' FROM widetable.pg_stat_widetable_files WHERE table_name = 'public.t' AND family = '$1' ORDER BY $2 LIMIT 1"; }
 
 start
 big=$(newest_file d 'file_bytes DESC')

@@ -78,8 +78,8 @@ is "$(q 'SELECT count(*) FROM keep' 'SELECT * FROM widetable.verify()')" "1000" 
 is "$(q "SELECT count(*) FROM pg_foreign_table" 'SELECT tables FROM widetable.pg_stat_widetable' | uniq | wc -l)" "1" "after a crash the store has as many tables as the catalog"
 q 'SELECT widetable.compact()' >/dev/null
 # the files of dropped tables are removed
-for _ in $(seq 50); do files=$(ls "$W" | grep -c '\.sst'); [ "$files" = "$(q 'SELECT files FROM widetable.pg_stat_widetable')" ] && break; sleep 0.1; done
-is "$files" "$(q 'SELECT files FROM widetable.pg_stat_widetable')" "the directory has the listed files and no others"
+for _ in $(seq 50); do files=$(ls "$W" | grep -c '\.sst'); [ "$files" = "$(q 'SELECT containers FROM widetable.pg_stat_widetable')" ] && break; sleep 0.1; done
+is "$files" "$(q 'SELECT containers FROM widetable.pg_stat_widetable')" "the directory has the listed files and no others"
 
 # verify() reports files that do not belong to the store
 touch "$W/00ffffff.sst" "$W/00ffffff.sst.tmp"
