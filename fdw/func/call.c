@@ -74,17 +74,10 @@ check_any_right(Oid relid, const char *relname, AclMode needs)
 static char *
 check_relation(Oid relid, AclMode needs, AclMode *granted)
 {
-	char *relname = get_rel_name(relid);
+	char *relname;
 
-	if (relname == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("relation with OID %u does not exist", relid)));
-	if (!wt_table_is_ours(relid))
-		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("\"%s\" is not a foreign table of widetable", relname),
-				 errhint("Create it with CREATE FOREIGN TABLE ... SERVER widetable.")));
+	if (!wt_table_is_ours(relid) || (relname = get_rel_name(relid)) == NULL)
+		wt_table_not_ours(relid);
 	*granted = check_any_right(relid, relname, needs);
 	return relname;
 }

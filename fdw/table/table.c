@@ -251,6 +251,25 @@ cache_fill(Relation rel)
 	return t;
 }
 
+/*
+ * The name is looked up after wt_table_is_ours(): the other way round, a table that a concurrent
+ * session drops in between would be said to be of another kind.
+ */
+void
+wt_table_not_ours(Oid relid)
+{
+	char *name = get_rel_name(relid);
+
+	if (name == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation with OID %u does not exist", relid)));
+	ereport(ERROR,
+			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+			 errmsg("\"%s\" is not a foreign table of widetable", name),
+			 errhint("Create it with CREATE FOREIGN TABLE ... SERVER widetable.")));
+}
+
 WtTable *
 wt_table(Oid relid)
 {
@@ -261,14 +280,7 @@ wt_table(Oid relid)
 	if (e != NULL)
 		return e->table;
 	if (!wt_table_is_ours(relid))
-	{
-		char *name = get_rel_name(relid);
-
-		ereport(ERROR,
-				(errcode(name ? ERRCODE_WRONG_OBJECT_TYPE : ERRCODE_UNDEFINED_TABLE),
-				 name ? errmsg("\"%s\" is not a foreign table of widetable", name)
-				 : errmsg("relation with OID %u does not exist", relid)));
-	}
+		wt_table_not_ours(relid);
 
 	/* keep the lock to the end of the transaction, as a query on the table does */
 	rel = relation_open(relid, AccessShareLock);

@@ -35,6 +35,9 @@ extern ForeignServer *wt_table_server(Oid relid);
  * is gone is not. */
 extern bool wt_table_is_ours(Oid relid);
 
+/* The error for a relation that is not: 42P01 when there is none of this OID, else 42809. */
+extern _Noreturn void wt_table_not_ours(Oid relid);
+
 /* Returns true if it is a server of this wrapper. */
 extern bool wt_table_is_server_ours(const ForeignServer *server);
 
