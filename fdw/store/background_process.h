@@ -49,8 +49,7 @@ extern void wt_background_process_start(const WtBackgroundProcessKind *kind, pqs
  * In the process itself: ends it, because it has nothing to do.  The next session that writes
  * starts another one.
  */
-extern void wt_background_process_retire(const WtBackgroundProcessKind *kind)
-	pg_attribute_noreturn();
+extern _Noreturn void wt_background_process_retire(const WtBackgroundProcessKind *kind);
 
 /* In the process itself: accepts interrupts, and reads changed configuration files. */
 extern void wt_background_process_check_interrupts(void);

@@ -61,7 +61,7 @@ extern bool wt_beginning_may_be_in_log(void);
 extern bool wt_beginning_search(void);
 
 /* Errors: 55000 always: the store is missing.  The message says what to do. */
-extern void wt_beginning_report_missing(void) pg_attribute_noreturn();
+extern _Noreturn void wt_beginning_report_missing(void);
 
 /* Writes the state file for an archive recovery that begins. Requires: the startup process. */
 extern void wt_beginning_note_recovery(void);
