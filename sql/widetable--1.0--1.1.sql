@@ -63,12 +63,10 @@ COMMENT ON FUNCTION @extschema@.import_cells(regclass, bytea) IS
 
 -- -------------------------------------------------------------- statistics
 
+-- Views of users may depend on the views and functions of version 1.0, and roles may have been granted them.  So the views get
+-- their new columns at the end, from new functions, and keep their privileges; the functions of version 1.0 stay.
 -- Columns are added at the end.  A library that has more than the function leaves the last ones out.
-DROP VIEW @extschema@.pg_stat_widetable, @extschema@.pg_stat_widetable_files, @extschema@.pg_stat_widetable_tables,
-    @extschema@.pg_stat_widetable_families, @extschema@.pg_stat_widetable_compactions;
-DROP FUNCTION @extschema@.stat_store(), @extschema@.stat_files(), @extschema@.stat_families(), @extschema@.stat_compactions();
-
-CREATE FUNCTION @extschema@.stat_store(
+CREATE FUNCTION @extschema@.store_statistics(
         OUT state text, OUT segment_bytes bigint, OUT processes int,
         OUT visible_lsn pg_lsn, OUT flushed_lsn pg_lsn, OUT restart_lsn pg_lsn,
         OUT memtable_bytes bigint, OUT memtable_limit bigint, OUT memtables_waiting bigint,
@@ -86,18 +84,18 @@ CREATE FUNCTION @extschema@.stat_store(
         OUT clock_ahead interval, OUT oldest_snapshot_pid int, OUT memtable_holder_pid int, OUT keeper_pid int,
         OUT stats_reset timestamptz, OUT file_limit bigint, OUT dead_files bigint, OUT containers bigint)
     RETURNS record LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'wt_sql_stat_store';
-CREATE FUNCTION @extschema@.stat_files(
+CREATE FUNCTION @extschema@.file_statistics(
         OUT relid oid, OUT table_name text, OUT family text, OUT file bigint, OUT level int, OUT file_bytes bigint,
         OUT raw_bytes bigint, OUT cells bigint, OUT rows bigint, OUT tombstones bigint,
         OUT min_key bytea, OUT max_key bytea, OUT min_ts bigint, OUT max_ts bigint, OUT min_seq pg_lsn, OUT max_seq pg_lsn,
         OUT container bigint, OUT container_offset bigint)
     RETURNS SETOF record LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'wt_sql_stat_files';
-CREATE FUNCTION @extschema@.stat_families(
+CREATE FUNCTION @extschema@.family_statistics(
         OUT relid oid, OUT table_name text, OUT family text, OUT options jsonb, OUT files bigint,
         OUT level_files int[], OUT file_bytes bigint, OUT raw_bytes bigint, OUT cells bigint, OUT rows bigint,
         OUT tombstones bigint, OUT memtable_cells bigint, OUT memtable_bytes bigint)
     RETURNS SETOF record LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'wt_sql_stat_families';
-CREATE FUNCTION @extschema@.stat_compactions(
+CREATE FUNCTION @extschema@.compaction_statistics(
         OUT relid oid, OUT table_name text, OUT family text, OUT kind text, OUT state text, OUT from_level int, OUT to_level int,
         OUT total_bytes bigint, OUT done_bytes bigint, OUT out_bytes bigint,
         OUT started timestamptz, OUT ended timestamptz, OUT pid int)
@@ -110,31 +108,31 @@ CREATE FUNCTION @extschema@.stat_databases(
         OUT datid oid, OUT tables int, OUT families int, OUT files bigint, OUT file_bytes bigint, OUT memtable_bytes bigint)
     RETURNS SETOF record LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'wt_sql_stat_databases';
 
-CREATE VIEW @extschema@.pg_stat_widetable AS SELECT * FROM @extschema@.stat_store();
-CREATE VIEW @extschema@.pg_stat_widetable_families AS
+CREATE OR REPLACE VIEW @extschema@.pg_stat_widetable AS SELECT * FROM @extschema@.store_statistics();
+CREATE OR REPLACE VIEW @extschema@.pg_stat_widetable_families AS
     SELECT f.relid::regclass AS relation, f.table_name, f.family, f.options, f.files, f.level_files, f.file_bytes, f.raw_bytes,
            f.cells, f.rows, f.tombstones, f.memtable_cells, f.memtable_bytes
-    FROM @extschema@.stat_families() f;
-CREATE VIEW @extschema@.pg_stat_widetable_tables AS
+    FROM @extschema@.family_statistics() f;
+CREATE OR REPLACE VIEW @extschema@.pg_stat_widetable_tables AS
     SELECT f.relid::regclass AS relation, f.table_name, count(*)::int AS families, sum(f.files)::bigint AS files,
            sum(f.file_bytes)::bigint AS file_bytes, sum(f.raw_bytes)::bigint AS raw_bytes,
            sum(f.cells)::bigint AS cells, max(f.rows)::bigint AS rows, sum(f.tombstones)::bigint AS tombstones,
            sum(f.memtable_cells)::bigint AS memtable_cells, sum(f.memtable_bytes)::bigint AS memtable_bytes,
            sum(f.file_bytes + f.memtable_bytes)::bigint AS total_bytes
-    FROM @extschema@.stat_families() f
+    FROM @extschema@.family_statistics() f
     GROUP BY f.relid, f.table_name;
 CREATE VIEW @extschema@.pg_stat_widetable_databases AS
     SELECT t.datid, d.datname, t.tables, t.families, t.files, t.file_bytes, t.memtable_bytes,
            t.file_bytes + t.memtable_bytes AS total_bytes
     FROM @extschema@.stat_databases() t LEFT JOIN pg_catalog.pg_database d ON d.oid = t.datid;
-CREATE VIEW @extschema@.pg_stat_widetable_files AS
+CREATE OR REPLACE VIEW @extschema@.pg_stat_widetable_files AS
     SELECT f.relid::regclass AS relation, f.table_name, f.family, f.file, f.level, f.file_bytes, f.raw_bytes, f.cells, f.rows,
            f.tombstones, f.min_key, f.max_key, f.min_ts, f.max_ts, f.min_seq, f.max_seq, f.container, f.container_offset
-    FROM @extschema@.stat_files() f;
-CREATE VIEW @extschema@.pg_stat_widetable_compactions AS
+    FROM @extschema@.file_statistics() f;
+CREATE OR REPLACE VIEW @extschema@.pg_stat_widetable_compactions AS
     SELECT c.relid::regclass AS relation, c.table_name, c.family, c.kind, c.state, c.from_level, c.to_level,
            c.total_bytes, c.done_bytes, c.out_bytes, c.started, c.ended, c.pid
-    FROM @extschema@.stat_compactions() c;
+    FROM @extschema@.compaction_statistics() c;
 CREATE VIEW @extschema@.pg_stat_widetable_progress AS
     SELECT p.pid, p.kind, d.datname AS database, p.table_name, p.family, p.unit, p.total, p.done, p.started
     FROM @extschema@.stat_progress() p LEFT JOIN pg_catalog.pg_database d ON d.oid = p.datid;
@@ -148,13 +146,12 @@ COMMENT ON FUNCTION @extschema@.reset_statistics() IS
 COMMENT ON FUNCTION @extschema@.reset_clock() IS
     'let timestamps begin at the clock again after it was ahead; returns by how much they were';
 
-REVOKE ALL ON FUNCTION @extschema@.stat_store(), @extschema@.stat_files(), @extschema@.stat_compactions(), @extschema@.stat_progress(),
-    @extschema@.stat_databases(), @extschema@.reset_statistics(), @extschema@.reset_clock() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.stat_store(), @extschema@.stat_files(), @extschema@.stat_compactions(), @extschema@.stat_progress(),
-    @extschema@.stat_databases() TO pg_monitor;
-GRANT SELECT ON @extschema@.pg_stat_widetable_tables, @extschema@.pg_stat_widetable_families TO PUBLIC;
-GRANT SELECT ON @extschema@.pg_stat_widetable, @extschema@.pg_stat_widetable_files, @extschema@.pg_stat_widetable_compactions,
-    @extschema@.pg_stat_widetable_progress, @extschema@.pg_stat_widetable_databases TO pg_monitor;
+REVOKE ALL ON FUNCTION @extschema@.store_statistics(), @extschema@.file_statistics(), @extschema@.compaction_statistics(),
+    @extschema@.stat_progress(), @extschema@.stat_databases(), @extschema@.reset_statistics(), @extschema@.reset_clock()
+    FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.store_statistics(), @extschema@.file_statistics(), @extschema@.compaction_statistics(),
+    @extschema@.stat_progress(), @extschema@.stat_databases() TO pg_monitor;
+GRANT SELECT ON @extschema@.pg_stat_widetable_progress, @extschema@.pg_stat_widetable_databases TO pg_monitor;
 
 -- ------------------------------------------------- the store's beginning, end and health
 

@@ -26,7 +26,24 @@ END
 q 'CREATE DATABASE created' 'CREATE DATABASE updated' >/dev/null
 in_db created 'CREATE EXTENSION widetable' "$(cat "$T/members.sql")" >"$T/created"
 in_db updated "CREATE EXTENSION widetable VERSION '1.0'" "$TABLE" "$FILL" >/dev/null
-in_db updated 'ALTER EXTENSION widetable UPDATE' "$(cat "$T/members.sql")" >"$T/updated"
+# what users have made of the first version's views and functions, and the rights that they were given
+in_db updated 'CREATE ROLE reader' 'CREATE ROLE monitor IN ROLE pg_monitor' 'CREATE SCHEMA mine' 'GRANT USAGE ON SCHEMA mine TO monitor' \
+	"DO \$\$
+DECLARE v name;
+BEGIN
+	FOR v IN SELECT viewname FROM pg_views WHERE schemaname = 'widetable' LOOP EXECUTE format('CREATE VIEW mine.%I AS SELECT * FROM widetable.%I', v, v); END LOOP;
+END \$\$" 'CREATE VIEW mine.called AS SELECT * FROM widetable.stat_files()' 'CREATE MATERIALIZED VIEW mine.kept AS SELECT relation, file_bytes FROM widetable.pg_stat_widetable_tables' \
+	'GRANT SELECT ON ALL TABLES IN SCHEMA mine TO monitor' >/dev/null
+GRANTED="SELECT relname, (aclexplode(relacl)).* FROM pg_class WHERE relnamespace = 'widetable'::regnamespace AND relkind = 'v' AND relname = ANY (ARRAY(SELECT relname FROM pg_class WHERE relnamespace = 'mine'::regnamespace)) ORDER BY 1, 2, 3, 4"
+in_db updated 'GRANT SELECT ON widetable.pg_stat_widetable, widetable.pg_stat_widetable_files TO reader WITH GRANT OPTION' 'REVOKE SELECT ON widetable.pg_stat_widetable_tables FROM PUBLIC' >/dev/null
+granted=$(in_db updated "$GRANTED")
+mine() { for v in called pg_stat_widetable pg_stat_widetable_compactions pg_stat_widetable_families pg_stat_widetable_files pg_stat_widetable_locks pg_stat_widetable_tables; do in_db updated 'SET ROLE monitor' "SELECT count(*) >= 0 FROM mine.$v"; done | tr -d '\n'; }
+is "$(mine)" ttttttt "version 1.0: views of users work"
+is "$(in_db updated 'ALTER EXTENSION widetable UPDATE')" "" "ALTER EXTENSION UPDATE with views that depend on its views and functions"
+is "$(mine)" ttttttt "they still work"
+is "$(in_db updated "$GRANTED")" "$granted" "privileges on the views are what they were"
+is "$(in_db updated 'REVOKE ALL ON widetable.pg_stat_widetable, widetable.pg_stat_widetable_files FROM reader' 'GRANT SELECT ON widetable.pg_stat_widetable_tables TO PUBLIC' 'DROP SCHEMA mine CASCADE' 2>&1 | grep -v 'NOTICE\|DETAIL\|^drop cascades\|^view mine')" "" "and can be changed back"
+in_db updated "$(cat "$T/members.sql")" >"$T/updated"
 like "$(grep -c 'function widetable' "$T/created")" '^[5-9][0-9]$' "the extension has its functions"
 is "$(diff "$T/created" "$T/updated")" "" "CREATE EXTENSION and ALTER EXTENSION UPDATE make the same objects"
 
@@ -40,6 +57,15 @@ for v in pg_stat_widetable pg_stat_widetable_families pg_stat_widetable_tables p
 done
 like "$(in_db updated "SELECT widetable.increment('t', ROW('a'::text, 1), 'd:count', 5)" "SELECT widetable.table_size('t') >= 0" "SELECT widetable.compact()" 'TRUNCATE t' 'SELECT count(*) FROM t' | tr '\n' ' ')" \
 	'^5 t  0 $' "version 1.0: functions and commands work"
+# its event triggers are C functions, which the library calls by other ones since then
+stored() { in_db updated "SELECT tables FROM widetable.pg_stat_widetable"; }
+before=$(stored)
+is "$(in_db updated 'CREATE SCHEMA s' 'CREATE FOREIGN TABLE s.a (k int, v text) SERVER widetable' "INSERT INTO s.a VALUES (1, 'one')" 'ALTER FOREIGN TABLE s.a ADD w int' \
+	"ALTER FOREIGN TABLE s.a OPTIONS (ADD batch_size '10')" 'ALTER FOREIGN TABLE s.a RENAME TO b' 'UPDATE s.b SET w = 2' 'SELECT * FROM s.b' \
+	'CREATE FOREIGN TABLE s.c (k int, v text) SERVER widetable' 'BEGIN' 'DROP FOREIGN TABLE s.b' 'ROLLBACK' 'SELECT count(*) FROM s.b' | tr '\n' ' ')" "1|one|2 1 " "version 1.0: tables are defined and changed"
+is "$(($(stored) - before))" 2 "version 1.0: and stored"
+in_db updated 'DROP SCHEMA s CASCADE' >/dev/null 2>&1
+is "$(stored)" "$before" "version 1.0: and removed with their schema"
 # whatever a definition says, no tuple is formed beyond the end of a row
 in_db updated "CREATE FUNCTION wrong(more int) RETURNS SETOF text LANGUAGE plpgsql AS \$\$
 DECLARE
