@@ -28,6 +28,7 @@ session big 5
 echo "BEGIN; DELETE FROM a WHERE k <> 1000; SELECT 'deleted';" >&5
 wait_output big deleted; ok $? "a DELETE of 299,999 rows is open"
 is "$(locked)" 299999 "it has a lock for each"
+like "$(q 'SELECT row_lock_bytes / row_locks FROM widetable.pg_stat_widetable')" '^([7-9]|1[0-9]|2[0-8])$' "... and some bytes of shared memory for each"
 is "$(blocked b)" 0 "it blocks no row of another table"
 is "$(blocked a)" 299 "it blocks its own rows and no other one"
 is "$(q "SET lock_timeout = '10ms'" 'UPDATE b SET v = v + 1')" "" "another transaction changes the whole other table, without waiting"
@@ -37,6 +38,7 @@ is "$(q "SELECT count(*), count(DISTINCT (bucket, tag)) FROM widetable.pg_stat_w
 echo "ROLLBACK; SELECT 'rolled back';" >&5
 wait_output big 'rolled back'
 is "$(locked)" 0 "the rollback releases all"
+is "$(q 'SELECT row_lock_bytes <= 4 << 20 FROM widetable.pg_stat_widetable')" t "... and their memory"
 is "$(q 'SELECT count(*) FROM a')" 300001 "... and the rows are there"
 
 # ------------------------------------------------------------------ the limit
