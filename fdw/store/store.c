@@ -314,7 +314,6 @@ attach(void)
 {
 	wide_host host;
 	wide_log log = wt_wal_log(&the_db);
-	static bool registered = false;
 
 	if (wide_segment_state(segment_base) != WIDE_RUNNING)
 	{
@@ -323,11 +322,6 @@ attach(void)
 	}
 	wt_host_fill(&host);
 	wt_wait_event_init();
-	if (!registered)
-	{
-		before_shmem_exit(detach_at_exit, (Datum) 0);
-		registered = true;
-	}
 	wt_error_check(wide_attach(segment_base, WT_DIRECTORY, &host, &log, NULL, &the_db),
 				   "could not attach to the store");
 	wide_time_reads(the_db, track_io_timing);
@@ -365,7 +359,12 @@ void
 wt_store_become_opener(void)
 {
 	WtAnchor *a = wt_anchor();
+	static bool registered = false;
 
+	/* a FATAL error ends the process without PG_FINALLY: the others would wait for ever */
+	if (!registered)
+		before_shmem_exit(detach_at_exit, (Datum) 0);
+	registered = true;
 	for (bool waited = false;; waited = true)
 	{
 		pid_t opener;
