@@ -332,7 +332,13 @@ wt_beginning_note_recovery(void)
 	WtStateFile s;
 
 	if (ArchiveRecoveryRequested)
-		wt_anchor()->recovery_start = GetRedoRecPtr();
+	{
+		XLogRecPtr kept = wt_replication_slot_keeps();
+
+		/* a search for the beginning of a store may have been behind this server's replay */
+		wt_anchor()->recovery_start =
+			XLogRecPtrIsInvalid(kept) ? GetRedoRecPtr() : Min(kept, GetRedoRecPtr());
+	}
 	wt_state_file_read(&s);
 	if (s.state != WT_STATE_CLOSED && s.state != WT_STATE_RESTING)
 		return;

@@ -145,6 +145,14 @@ wt_replication_slot_is_there(void)
 	return slot != NULL && slot->data.database == InvalidOid;
 }
 
+XLogRecPtr
+wt_replication_slot_keeps(void)
+{
+	ReplicationSlot *slot = SearchNamedReplicationSlot(WT_REPLICATION_SLOT_NAME, true);
+
+	return is_usable(slot) ? slot->data.restart_lsn : InvalidXLogRecPtr;
+}
+
 void
 wt_replication_slot_drop(void)
 {

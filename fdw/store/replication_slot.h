@@ -20,6 +20,9 @@ extern void wt_replication_slot_ensure(void);
 /* Returns: true if a physical slot of that name is there, on disk as well. */
 extern bool wt_replication_slot_is_there(void);
 
+/* Returns: from where the slot keeps WAL; invalid: there is none that does. */
+extern XLogRecPtr wt_replication_slot_keeps(void);
+
 /* Drops the slot if it is there and no process holds it.  May raise an error. */
 extern void wt_replication_slot_drop(void);
 

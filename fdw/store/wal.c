@@ -44,6 +44,7 @@
 #include "utils/guc.h"
 #include "utils/timestamp.h"
 
+#include "fdw/store/anchor.h"
 #include "fdw/store/background_process.h"
 #include "fdw/store/clock.h"
 #include "fdw/store/compat.h"
@@ -575,7 +576,10 @@ find_beginning(XLogReaderState *reader, XLogRecPtr end, bool *other)
 	return InvalidXLogRecPtr;
 }
 
-/* While there is no store: keeps WAL from lsn on, and waits for more of it. */
+/*
+ * While there is no store: keeps WAL from lsn on, and waits for more of it.  Another worker would go
+ * on from there, where WAL before lsn may be gone.
+ */
 static void
 wait_for_more(XLogRecPtr lsn)
 {
@@ -586,6 +590,7 @@ wait_for_more(XLogRecPtr lsn)
 	/* each move is a write */
 	if (TimestampDifferenceExceeds(last, now, 10 * SLOT_MS))
 	{
+		wt_anchor()->recovery_start = lsn;
 		wt_replication_slot_keep(lsn);
 		last = now;
 	}

@@ -15,10 +15,22 @@ q 'CREATE EXTENSION widetable' >/dev/null
 
 # ---- before the store
 "$BIN/pg_basebackup" -D "$T/data.early" -R -c fast --no-sync 2>&1
+sed -i "/^wal_keep_size/d" "$T/data.early/postgresql.conf"
 "$BIN/pg_basebackup" -D "$T/data.late" -c fast --no-sync 2>&1
 "$BIN/pg_basebackup" -D "$T/data.before" -c fast --no-sync 2>&1
 second "$T/data.early"
 is "$(there "$T/data.early" 'SELECT state, in_recovery FROM widetable.pg_stat_widetable_health')" "waiting|t" "a standby without a store waits for one"
+# its worker ends, and WAL from before its search is removed
+old=$(there "$T/data.early" 'SELECT worker_pid FROM widetable.pg_stat_widetable_health')
+from=$(there "$T/data.early" "SELECT restart_lsn FROM pg_replication_slots WHERE slot_name = 'widetable'")
+for _ in 1 2 3 4; do q "SELECT pg_logical_emit_message(false, 'x', 'x')" 'SELECT pg_switch_wal()' CHECKPOINT >/dev/null; done
+caught_up "$T/data.early"
+for _ in $(seq 150); do [ "$(there "$T/data.early" "SELECT restart_lsn - '$from' > 48 * 1024 * 1024 FROM pg_replication_slots WHERE slot_name = 'widetable'")" = t ] && break; sleep 0.1; done
+first=$(find "$T/data.early/pg_wal" -maxdepth 1 -name '0*' | sort | head -n 1)
+there "$T/data.early" CHECKPOINT "SELECT pg_terminate_backend($old, 5000)" >/dev/null
+ok "$([ ! -e "$first" ]; echo $?)" "the standby removes WAL that it has searched"
+await_there "$T/data.early" "held.t" "SELECT slot, worker_pid <> $old FROM widetable.pg_stat_widetable_health"
+ok $? "another worker goes on where the one before has ended"
 q "SELECT pg_create_restore_point('before')" "$TABLE" "$FILL" >/dev/null
 q "UPDATE t SET v = 'flushed' WHERE k = 'k1'" 'SELECT widetable.flush()' 'CHECKPOINT' 'SELECT pg_switch_wal()' "UPDATE t SET v = 'more' WHERE k = 'k2'" >/dev/null
 want=$(q "$SUM")
