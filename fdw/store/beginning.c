@@ -8,12 +8,15 @@
  * slot on disk, and foreign tables of the session's database (wt_beginning_on_expected).
  *
  * Steps of a beginning:
- *	1. the replication slot keeps WAL;
- *	2. a record in WAL says that a store begins at its end;
- *	3. the state file says so too (BEGINNING);
- *	4. the directory is cleared, and the engine makes a store whose log begins there;
- *	5. the state file says that there is a store (OPEN).
- * A crash in between repeats 3 to 5: nothing is lost, because nothing was written yet.
+ *	1. the state file says that one is intended;
+ *	2. the replication slot keeps WAL;
+ *	3. a record in WAL says that a store begins at its end;
+ *	4. the state file says so too (BEGINNING);
+ *	5. the directory is cleared, and the engine makes a store whose log begins there;
+ *	6. the state file says that there is a store (OPEN).
+ * A crash before 4 leaves a slot that does not count, because of 1; the next beginning uses it.  A
+ * crash after 4 repeats 5 and 6: nothing is lost, because nothing was written yet.  An error undoes
+ * everything but the record, so that no slot keeps WAL for a store that could not be made.
  *
  * The record lets other servers do the same at the same position of the log: a standby that was
  * made before the store, a recovery that passes the position, and those that have the store
@@ -40,12 +43,18 @@
 #include "fdw/store/log_record.h"
 #include "fdw/store/replication_slot.h"
 #include "fdw/store/state_file.h"
+#include "fdw/store/stop_point.h"
 #include "fdw/store/wal.h"
 
 static bool (*is_expected)(void) = NULL;
 static bool allowed = false;
 static bool other_store = false; /* the log has records of a store that is not here */
 static bool slot_is_new = false; /* wt_beginning_prepare() has created it */
+
+/* Between begin() and wt_beginning_done(): what was there before. */
+static bool under_way = false;
+static WtStateFile state_before;
+static bool slot_was_there;
 
 void
 wt_beginning_on_expected(bool (*callback)(void))
@@ -75,7 +84,7 @@ wt_beginning_is_missing(void)
 		return false;
 	if (s.state == WT_STATE_NONE && wt_beginning_may_be_in_log())
 		return false;
-	return s.state != WT_STATE_NONE || wt_replication_slot_is_there() ||
+	return s.state != WT_STATE_NONE || (!s.intended && wt_replication_slot_is_there()) ||
 		   (is_expected != NULL && OidIsValid(MyDatabaseId) && IsTransactionState() &&
 			is_expected());
 }
@@ -182,8 +191,37 @@ begin(const WtStateFile *s)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("this cluster has no store of widetable")));
+	state_before = *s;
+	slot_was_there = wt_replication_slot_is_there();
+	under_way = true;
+	wt_anchor()->files_tablespace = InvalidOid;
+	if (s->state == WT_STATE_NONE)
+		wt_state_file_write(&(WtStateFile) {.intended = true});
 	wt_replication_slot_ensure();
+	wt_stop_point("begin-slot");
 	begin_at(wt_log_record_begin());
+}
+
+bool
+wt_beginning_is_under_way(void)
+{
+	return under_way;
+}
+
+void
+wt_beginning_undo(void)
+{
+	/* in this order: a crash in between leaves no slot that would count for a store */
+	under_way = false;
+	wt_wal_begin_at(InvalidXLogRecPtr);
+	if (state_before.state != WT_STATE_NONE)
+		wt_state_file_write(&state_before);
+	else
+		wt_state_file_write(&(WtStateFile) {.intended = true});
+	if (!slot_was_there || state_before.intended)
+		wt_replication_slot_drop();
+	if (state_before.state == WT_STATE_NONE)
+		wt_state_file_remove();
 }
 
 /* Returns: where the base backup began from which this server was restored last; 0: none. */
@@ -281,10 +319,13 @@ wt_beginning_done(void)
 
 	wt_wal_begin_at(InvalidXLogRecPtr);
 	wt_state_file_read(&s);
-	if (s.state != WT_STATE_BEGINNING && s.state != WT_STATE_NONE)
-		return;
-	s.state = WT_STATE_OPEN;
-	wt_state_file_write(&s);
+	if (s.state == WT_STATE_BEGINNING || s.state == WT_STATE_NONE)
+	{
+		s.state = WT_STATE_OPEN;
+		s.intended = false;
+		wt_state_file_write(&s);
+	}
+	under_way = false;
 }
 
 void

@@ -32,6 +32,17 @@ extern void wt_beginning_clear(const char *files);
 /* The store is open, and the process that made it has everything up to the present. */
 extern void wt_beginning_done(void);
 
+/* Returns: true if this process is making a store and the log did not ask for it. */
+extern bool wt_beginning_is_under_way(void);
+
+/*
+ * The store that this process was making cannot be made: everything is as before, but for the
+ * record in the log.
+ * Requires: wt_beginning_is_under_way(); its files are removed.
+ * Errors: those of the file system and of the replication slot.
+ */
+extern void wt_beginning_undo(void);
+
 /*
  * The store could not be opened because it belongs to another log.  Nothing says that there was
  * one of this cluster, so the replication slot goes if it was made for it.

@@ -61,14 +61,6 @@ crc_of(const Stored *f)
 	return crc;
 }
 
-bool
-wt_state_file_exists(void)
-{
-	struct stat st;
-
-	return stat(WT_STATE_FILE, &st) == 0;
-}
-
 void
 wt_state_file_read(WtStateFile *s)
 {
@@ -97,6 +89,20 @@ wt_state_file_read(WtStateFile *s)
 						.begun = f.begun,
 						.complete = f.complete,
 						.resume = f.resume};
+	if (s->state == WT_STATE_BEGINNING && XLogRecPtrIsInvalid(s->begun))
+	{
+		s->state = WT_STATE_NONE;
+		s->intended = true;
+	}
+}
+
+bool
+wt_state_file_exists(void)
+{
+	WtStateFile s;
+
+	wt_state_file_read(&s);
+	return s.state != WT_STATE_NONE;
 }
 
 static void
@@ -116,7 +122,7 @@ wt_state_file_write(const WtStateFile *s)
 	memset(&f, 0, sizeof(f));
 	f.magic = STATE_MAGIC;
 	f.format = STATE_FORMAT;
-	f.state = s->state;
+	f.state = s->intended ? WT_STATE_BEGINNING : s->state;
 	f.timeline = s->timeline;
 	f.begun = s->begun;
 	f.complete = s->complete;
@@ -140,7 +146,9 @@ wt_state_file_write(const WtStateFile *s)
 void
 wt_state_file_remove(void)
 {
-	if (wt_state_file_exists())
+	struct stat st;
+
+	if (stat(WT_STATE_FILE, &st) == 0)
 		(void) durable_unlink(WT_STATE_FILE, ERROR);
 }
 

@@ -14,7 +14,7 @@
 
 typedef enum WtStoreState
 {
-	WT_STATE_NONE,		/* no file: there was no store, or one of the first release */
+	WT_STATE_NONE,		/* there was no store, or one of the first release, which has no file */
 	WT_STATE_BEGINNING, /* a store is being made; what the directory has counts for nothing */
 	WT_STATE_OPEN,		/* there is a store, and processes may write it */
 	WT_STATE_CLOSED,	/* there is a store, and its files have everything */
@@ -24,6 +24,7 @@ typedef enum WtStoreState
 typedef struct WtStateFile
 {
 	WtStoreState state;
+	bool intended;		 /* NONE: a beginning was interrupted; a replication slot may be left over */
 	TimeLineID timeline; /* CLOSED, RESTING: where it was closed */
 	XLogRecPtr begun;	 /* end of the log record with which the store begins; 0: not known */
 
@@ -48,7 +49,7 @@ extern void wt_state_file_write(const WtStateFile *s);
 /* Removes the file durably.  Requires and Errors: as wt_state_file_write(). */
 extern void wt_state_file_remove(void);
 
-/* Returns: true if the file is there. */
+/* Returns: true if the file says that there is, or was, a store: its state is not NONE. */
 extern bool wt_state_file_exists(void);
 
 /* Returns: true if the directory of the store has a file of a store. */

@@ -75,6 +75,10 @@ static const char *const places[] = {
 	/* before a file is verified; after a family is copied to another database */
 	"verify-file",
 	"copy-family",
+	/* a store is made: the replication slot is there, nothing else */
+	"begin-slot",
+	/* uninstall(): the store is closed, and no other process has it open */
+	"uninstall-closed",
 };
 
 /* name: n bytes */

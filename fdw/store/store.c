@@ -500,22 +500,74 @@ open_segment(WtAnchor *a)
 	} while (!recover(a));
 }
 
+/*
+ * Removes the files of the store, and its directories.  elevel: for one that cannot be removed.
+ * Requires: this process is the opener, and no process has the store open.
+ * Errors: those of the file system.
+ */
+static void
+remove_files(int elevel)
+{
+	const char *files = wt_location_files();
+
+	if (files != NULL)
+		wt_state_file_clear(files);
+	wt_state_file_clear(WT_DIRECTORY);
+	if (files != NULL)
+		wt_location_remove(files);
+	wt_anchor()->files_tablespace = InvalidOid;
+	wt_upgrade_cancel(elevel);
+	(void) unlink(WT_DIRECTORY "/recovery_target");
+	if (rmdir(WT_DIRECTORY) != 0 && errno != ENOENT)
+		ereport(elevel,
+				(errcode_for_file_access(),
+				 errmsg("could not remove directory \"%s\": %m", WT_DIRECTORY)));
+}
+
+/* After an error: a store that could not be made leaves nothing.  Raises no error. */
+static void
+undo_beginning(void)
+{
+	WtErrorPoint before = wt_error_point();
+
+	PG_TRY();
+	{
+		remove_files(LOG);
+		wt_beginning_undo();
+	}
+	PG_CATCH();
+	{
+		ErrorData *e = wt_error_take(&before);
+
+		/* the next attempt goes on from here */
+		ereport(LOG, (errmsg("widetable: %s", e->message)));
+		FreeErrorData(e);
+	}
+	PG_END_TRY();
+}
+
 static void
 open_store(void)
 {
-	WtAnchor *a = wt_anchor();
+	WtErrorPoint before = wt_error_point();
+	ErrorData *volatile failure = NULL;
 
 	check_requirements();
 	wt_store_become_opener();
 	PG_TRY();
 	{
-		open_segment(a);
+		open_segment(wt_anchor());
 	}
-	PG_FINALLY();
+	PG_CATCH();
 	{
-		wt_store_end_opener();
+		failure = wt_error_take(&before);
 	}
 	PG_END_TRY();
+	if (failure != NULL && wt_beginning_is_under_way())
+		undo_beginning();
+	wt_store_end_opener();
+	if (failure != NULL)
+		ReThrowError(failure);
 }
 
 wide_db *
@@ -536,10 +588,7 @@ static void
 remove_store(WtAnchor *a)
 {
 	wide_config config;
-	const char *files = the_db != NULL ? wt_location_files() : NULL;
 
-	if (files != NULL)
-		wt_state_file_clear(files);
 	if (the_db != NULL)
 	{
 		if (before_detach != NULL)
@@ -549,14 +598,7 @@ remove_store(WtAnchor *a)
 		configure(&config, a->size);
 		(void) wide_segment_format(segment_base, &config);
 	}
-	wt_state_file_clear(WT_DIRECTORY);
-	if (files != NULL)
-		wt_location_remove(files);
-	(void) unlink(WT_DIRECTORY "/recovery_target");
-	if (rmdir(WT_DIRECTORY) != 0 && errno != ENOENT)
-		ereport(WARNING,
-				(errcode_for_file_access(),
-				 errmsg("could not remove directory \"%s\": %m", WT_DIRECTORY)));
+	remove_files(WARNING);
 	wt_replication_slot_drop();
 	wt_state_file_remove();
 	pg_atomic_write_u32(&a->resting, 0);

@@ -22,6 +22,29 @@ new_cluster "wal_level = replica" "max_wal_senders = 4" "max_wal_size = 64MB"
 is "$(q 'CREATE EXTENSION widetable' 'CREATE TABLE h (n int)' 'INSERT INTO h VALUES (1)' 'CREATE DATABASE other')" "" "a fresh cluster has no store"
 in_db other 'CREATE EXTENSION widetable' >/dev/null
 is "$(q "$STATE")" "none" "the view says none before the first table"
+# ---- a store that cannot be made leaves nothing
+SLOTS="SELECT count(*) FROM pg_replication_slots"
+set_conf "widetable.directory = '/no/such'"; stop fast; start
+like "$(q "$TABLE")" 'is not the location of a tablespace' "a store that cannot be made is an error"
+is "$(q "$SLOTS" "$STATE")" "0
+none" "no slot keeps WAL for it"
+is "$(ls -d "$T"/data/widetable* 2>/dev/null)" "" "and no file is left"
+set_conf "widetable.directory = ''"; stop fast; start
+mkdir -p "$T/data/widetable.state.tmp/x"
+like "$(q "$TABLE")" 'could not create file' "the same if the state file cannot be written"
+is "$(q "$SLOTS" "$STATE")" "0
+none" "no slot is left then, either"
+rm -r "$T/data/widetable.state.tmp"
+# a crash between the slot and the record with which the store begins
+session holder 5
+echo "SELECT 'held' FROM pg_advisory_lock($(stop_lock begin-slot));" >&5
+wait_output holder held
+q "LOAD 'widetable'" "SET widetable.stop_at = 'begin-slot'" "$TABLE" >/dev/null 5>&- &
+await_stopped 1
+kill_server; exec 5>&-; wait; start
+is "$(q "$SLOTS" "$STATE")" "1
+none" "a crash leaves the slot, which does not say that there was a store"
+
 q "$TABLE" "$FILL" >/dev/null
 want=$(q "$SUM")
 
