@@ -27,6 +27,7 @@
 #include "fdw/store/replication_slot.h"
 #include "fdw/store/rest.h"
 #include "fdw/store/state_file.h"
+#include "fdw/store/stop_point.h"
 #include "fdw/store/store.h"
 #include "fdw/xact/batch.h"
 
@@ -172,9 +173,13 @@ wt_sql_uninstall(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
 				 errmsg("uninstall() cannot run in a transaction that has written to wide "
 						"tables")));
-	if (wt_store_exists() && !wt_beginning_is_missing())
-		close_for_removal();
-	wt_store_remove();
+	do
+	{
+		/* it runs, although its directory is gone, if that was removed meanwhile */
+		if (wt_store_runs() || (wt_store_exists() && !wt_beginning_is_missing()))
+			close_for_removal();
+		wt_stop_point("uninstall-closed");
+	} while (!wt_store_remove());
 	PG_RETURN_VOID();
 }
 

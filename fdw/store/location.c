@@ -321,6 +321,17 @@ wt_location_prepare(void)
 	wt_anchor()->files_tablespace = l.tablespace;
 }
 
+void
+wt_location_find(void)
+{
+	Location l;
+
+	read_location(&l);
+	if (l.tablespace == InvalidOid && setting[0] != '\0')
+		l.tablespace = tablespace_at(setting);
+	wt_anchor()->files_tablespace = l.tablespace;
+}
+
 const char *
 wt_location_files(void)
 {
@@ -339,7 +350,7 @@ wt_location_remove(const char *files)
 
 	snprintf(path, sizeof(path), "%s/" KEEP_FILE, files);
 	(void) unlink(path);
-	if (rmdir(files) != 0)
+	if (rmdir(files) != 0 && errno != ENOENT)
 		ereport(WARNING,
 				(errcode_for_file_access(),
 				 errmsg("could not remove directory \"%s\": %m", files)));

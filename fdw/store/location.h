@@ -21,8 +21,14 @@ extern void wt_location_check_link(void);
  */
 extern void wt_location_prepare(void);
 
+/*
+ * Before the removal of a store that is not open: finds its files by LOCATION, or by the setting if
+ * that is missing.  Errors: XX001 if LOCATION is damaged; those of the file system.
+ */
+extern void wt_location_find(void);
+
 /* Returns: the directory of the sorted files, for the engine, valid until the next call; NULL: that
- * of the store.  Requires: some process has prepared it. */
+ * of the store.  Requires: some process has prepared or found it. */
 extern const char *wt_location_files(void);
 
 /*

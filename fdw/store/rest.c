@@ -24,6 +24,7 @@
 #include "fdw/store/rest.h"
 
 #include "access/xlog.h"
+#include "miscadmin.h"
 #include "replication/slot.h"
 #include "utils/timestamp.h"
 
@@ -172,6 +173,9 @@ wt_rest_close(wide_db *db, bool empty_only)
 	{
 		ErrorData *e = wt_error_take(&before);
 
+		/* the caller's next check for interrupts raises it */
+		if (e->sqlerrcode == ERRCODE_QUERY_CANCELED)
+			InterruptPending = QueryCancelPending = true;
 		ereport(LOG, (errmsg("widetable: could not close the store: %s", e->message)));
 		FreeErrorData(e);
 	}

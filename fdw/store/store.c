@@ -583,6 +583,18 @@ wt_store_db(void)
 	return the_db;
 }
 
+/* Returns: true if the store is not at rest, or another process has it open. */
+static bool
+is_in_use(void)
+{
+	wide_stats s;
+
+	if (the_db == NULL)
+		return wt_store_runs();
+	wide_statistics(the_db, &s);
+	return s.processes > 1 || pg_atomic_read_u32(&wt_anchor()->resting) == 0;
+}
+
 /* Requires: this process is the opener, and no other process has the store open. */
 static void
 remove_store(WtAnchor *a)
@@ -598,25 +610,36 @@ remove_store(WtAnchor *a)
 		configure(&config, a->size);
 		(void) wide_segment_format(segment_base, &config);
 	}
+	else
+		wt_location_find();
 	remove_files(WARNING);
+	wt_counter_file_remove();
 	wt_replication_slot_drop();
 	wt_state_file_remove();
 	pg_atomic_write_u32(&a->resting, 0);
 }
 
-void
+bool
 wt_store_remove(void)
 {
+	volatile bool removed = false;
+
 	wt_store_become_opener();
 	PG_TRY();
 	{
-		remove_store(wt_anchor());
+		/* a process that attaches, or ends the rest, is the opener meanwhile */
+		if (!is_in_use())
+		{
+			remove_store(wt_anchor());
+			removed = true;
+		}
 	}
 	PG_FINALLY();
 	{
 		wt_store_end_opener();
 	}
 	PG_END_TRY();
+	return removed;
 }
 
 void

@@ -43,10 +43,11 @@ extern void wt_store_end_opener(void);
 
 /*
  * Removes the store: its files, the replication slot and the state file.
- * Requires: it has no tables, and no other process has it open; or it is missing.
+ * Requires: it was closed without tables; or it is missing, and no process has it open.
+ * Returns: false if another process has it open, or has opened it again since: nothing is removed.
  * Errors: those of the file system and of the slot.
  */
-extern void wt_store_remove(void);
+extern bool wt_store_remove(void);
 
 /*
  * For the worker: on a standby wt_store_db() replays WAL until the server is
