@@ -16,25 +16,28 @@ CREATE EVENT TRIGGER widetable_ddl_command_start ON ddl_command_start
     EXECUTE FUNCTION @extschema@.ddl_command_start();
 
 -- The functions of the event triggers run for every command in the database that defines something. They must not fail
--- where the library is gone (it was removed before the extension), so they are not in the library: they ask first
--- whether it loads. In a session that has loaded it, its settings exist. STABLE: the library must see the snapshot of the
--- command, by which it finds the definition from before; a VOLATILE function takes a new one.
+-- where the library is gone (it was removed before the extension) or cannot be loaded, so they are not in the library:
+-- they ask first whether it loads, for whatever reason it does not. STABLE: the library must see the snapshot of the
+-- command, by which it finds the definition from before; a VOLATILE function takes a new one. They run as the user of the
+-- command: PUBLIC needs EXECUTE on what they call, whatever the default privileges are.
 CREATE FUNCTION @extschema@.library() RETURNS void
     LANGUAGE C AS 'MODULE_PATHNAME', 'wt_event_trigger_library';
 CREATE FUNCTION @extschema@.library_loads() RETURNS boolean LANGUAGE plpgsql STABLE AS
 $$
 BEGIN
-    IF pg_catalog.current_setting('widetable.enable_pushdown', true) IS NULL THEN
-        BEGIN
-            PERFORM @extschema@.library();
-        EXCEPTION WHEN undefined_file THEN
-            RAISE WARNING 'the library of extension widetable is missing'
-                USING DETAIL = 'The command is executed without it: stored data of wide tables is neither changed nor removed.',
-                      HINT = 'Install the library again, or DROP EXTENSION widetable CASCADE.';
-            RETURN false;
-        END;
-    END IF;
+    PERFORM @extschema@.library();
     RETURN true;
+EXCEPTION
+    WHEN undefined_file THEN
+        RAISE WARNING 'the library of extension widetable is missing'
+            USING DETAIL = 'The command is executed without it: stored data of wide tables is neither changed nor removed.',
+                  HINT = 'Install the library again, or DROP EXTENSION widetable CASCADE.';
+        RETURN false;
+    WHEN OTHERS THEN
+        RAISE WARNING 'the library of extension widetable cannot be loaded: %', SQLERRM
+            USING DETAIL = 'The command is executed without it: stored data of wide tables is neither changed nor removed.',
+                  HINT = 'Install the library again, or DROP EXTENSION widetable CASCADE.';
+        RETURN false;
 END
 $$;
 CREATE FUNCTION @extschema@.ddl_command_end_now() RETURNS void
@@ -43,6 +46,8 @@ CREATE FUNCTION @extschema@.sql_drop_now() RETURNS void
     LANGUAGE C AS 'MODULE_PATHNAME', 'wt_sql_drop';
 CREATE FUNCTION @extschema@.ddl_command_start_now() RETURNS void
     LANGUAGE C AS 'MODULE_PATHNAME', 'wt_ddl_command_start';
+GRANT EXECUTE ON FUNCTION @extschema@.library(), @extschema@.library_loads(), @extschema@.ddl_command_end_now(),
+    @extschema@.sql_drop_now(), @extschema@.ddl_command_start_now() TO PUBLIC;
 CREATE OR REPLACE FUNCTION @extschema@.ddl_command_end() RETURNS event_trigger LANGUAGE plpgsql STABLE AS
 $$ BEGIN IF @extschema@.library_loads() THEN PERFORM @extschema@.ddl_command_end_now(); END IF; END $$;
 CREATE OR REPLACE FUNCTION @extschema@.sql_drop() RETURNS event_trigger LANGUAGE plpgsql STABLE AS
