@@ -26,7 +26,10 @@ extern bool wt_database_is_uncopied(Oid relid);
 /* Errors: 55000 if wt_database_is_uncopied(). */
 extern void wt_database_check_copied(Oid relid);
 
-/* Where the cluster has no store.  Errors: 55000 if the rows were not copied, or had a store. */
+/*
+ * Where the cluster has no store.  Errors: 55000 if the rows were not copied, or had a store; 25006 on
+ * a standby, where the store may be in the log that is not replayed yet.
+ */
 extern void wt_database_check_stored(Oid relid);
 
 /* For begin_empty(): foreign tables of this database without a stored table have no rows. */

@@ -75,7 +75,8 @@ typedef struct WtAnchor
 	TimestampTz target_time;   /* at which; set if target_by_time */
 	bool was_primary;		   /* when the server was started, it was last used as one */
 	TimeLineID was_timeline;   /* of its last checkpoint */
-	XLogRecPtr recovery_start; /* where archive recovery began; 0: none in this incarnation */
+	XLogRecPtr recovery_start; /* log from there may have the beginning of a store; 0: not */
+	bool restore_noted;		   /* not preloaded: recovery_start is set as well as it can be */
 
 	/* time_mark.c */
 	pg_atomic_uint64 unmarked;	 /* TimestampTz of a commit since the last time mark; 0: none */

@@ -68,9 +68,43 @@ wt_beginning_allow(bool allow)
 	allowed = allow;
 }
 
+/* Returns: where the base backup began from which this server was restored last; 0: none. */
+static XLogRecPtr
+restored_from(void)
+{
+	FILE *f = AllocateFile("backup_label.old", "r");
+	uint32 high = 0, low = 0;
+	int n;
+
+	if (f == NULL)
+		return InvalidXLogRecPtr;
+	n = fscanf(f, "START WAL LOCATION: %X/%X", &high, &low);
+	FreeFile(f);
+	return n == 2 ? ((XLogRecPtr) high << 32) | low : InvalidXLogRecPtr;
+}
+
+/*
+ * Not preloaded, so that wt_beginning_note_recovery() was not called: the log since the restore is
+ * searched if all of it is still there.
+ */
+static void
+note_restore(void)
+{
+	WtAnchor *a = wt_anchor();
+	XLogRecPtr from;
+
+	if (a->in_main || a->restore_noted)
+		return;
+	from = restored_from();
+	if (!XLogRecPtrIsInvalid(from) && wt_wal_is_there(from))
+		a->recovery_start = from;
+	a->restore_noted = true;
+}
+
 bool
 wt_beginning_may_be_in_log(void)
 {
+	note_restore();
 	return RecoveryInProgress() || !XLogRecPtrIsInvalid(wt_anchor()->recovery_start);
 }
 
@@ -148,8 +182,10 @@ wt_beginning_of_another(XLogRecPtr lsn)
 static bool
 find_in_log(void)
 {
-	XLogRecPtr from = wt_anchor()->recovery_start, lsn;
+	XLogRecPtr from, lsn;
 
+	note_restore();
+	from = wt_anchor()->recovery_start;
 	if (XLogRecPtrIsInvalid(from) && RecoveryInProgress())
 		from = GetRedoRecPtr();
 	if (XLogRecPtrIsInvalid(from))
@@ -224,21 +260,6 @@ wt_beginning_undo(void)
 		wt_state_file_remove();
 }
 
-/* Returns: where the base backup began from which this server was restored last; 0: none. */
-static XLogRecPtr
-restored_from(void)
-{
-	FILE *f = AllocateFile("backup_label.old", "r");
-	uint32 high = 0, low = 0;
-	int n;
-
-	if (f == NULL)
-		return InvalidXLogRecPtr;
-	n = fscanf(f, "START WAL LOCATION: %X/%X", &high, &low);
-	FreeFile(f);
-	return n == 2 ? ((XLogRecPtr) high << 32) | low : InvalidXLogRecPtr;
-}
-
 /*
  * There is a store that was closed.  Sets up to where WAL has no record of it, if this server
  * alone has written WAL since.  A backup may have copied the state file before the store was
@@ -249,11 +270,12 @@ set_resume(WtStateFile *s)
 {
 	XLogRecPtr backup = restored_from();
 
-	s->resume = GetXLogInsertRecPtr();
-	if (backup >= s->complete)
+	if (!XLogRecPtrIsInvalid(backup) && backup >= s->complete)
 		s->resume = backup;
-	else if (s->timeline != GetWALInsertionTimeLine())
+	else if (RecoveryInProgress() || s->timeline != GetWALInsertionTimeLine())
 		s->complete = s->resume = InvalidXLogRecPtr;
+	else
+		s->resume = GetXLogInsertRecPtr();
 }
 
 /* There is a store.  It is not closed any more. */
@@ -263,10 +285,7 @@ open_again(WtStateFile *s)
 	/* without a state file it may be another server's: wt_beginning_done() says that it is not */
 	if (s->state == WT_STATE_OPEN || s->state == WT_STATE_NONE)
 		return;
-	if (RecoveryInProgress())
-		s->complete = s->resume = InvalidXLogRecPtr;
-	else
-		set_resume(s);
+	set_resume(s);
 	s->state = WT_STATE_OPEN;
 	wt_state_file_write(s);
 }

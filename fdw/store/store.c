@@ -338,9 +338,9 @@ check_requirements(void)
 				 errmsg("wide tables cannot be used during pg_upgrade")));
 	if (RecoveryInProgress() && !follower)
 	{
-		/* the worker replays WAL here, so that WAL need not be kept until the promotion */
-		if (wt_store_exists())
-			wt_background_process_ensure(&wt_background_process_worker);
+		/* the worker replays WAL here, so that WAL need not be kept until the promotion; or looks
+		 * for the beginning of the store */
+		wt_background_process_ensure(&wt_background_process_worker);
 		ereport(ERROR,
 				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
 				 errmsg("wide tables cannot be used during recovery"),

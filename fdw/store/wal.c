@@ -502,6 +502,18 @@ segment_is_there(XLogSegNo segno)
 	return false;
 }
 
+bool
+wt_wal_is_there(XLogRecPtr from)
+{
+	XLogSegNo segno, last;
+
+	XLByteToSeg(from, segno, wal_segment_size);
+	XLByteToPrevSeg(readable_end(), last, wal_segment_size);
+	while (segno < last && segment_is_there(segno))
+		segno++;
+	return segno >= last && segment_is_there(segno);
+}
+
 /*
  * For widetable.ignore_missing_wal.
  * Returns: from, or the start of the first segment after it from which WAL is there.

@@ -20,7 +20,14 @@ sed -i "/^wal_keep_size/d" "$T/data.early/postgresql.conf"
 "$BIN/pg_basebackup" -D "$T/data.before" -c fast --no-sync 2>&1
 second "$T/data.early"
 is "$(there "$T/data.early" 'SELECT state, in_recovery FROM widetable.pg_stat_widetable_health')" "waiting|t" "a standby without a store waits for one"
-# its worker ends, and WAL from before its search is removed
+# two without preloading: wide tables are used before the promotion, or not before
+for s in used unused; do
+	"$BIN/pg_basebackup" -D "$T/data.$s" -R -c fast --no-sync 2>&1
+	sed -i "/^shared_preload_libraries/d" "$T/data.$s/postgresql.conf"
+	second "$T/data.$s"
+done
+sed -i "/^wal_keep_size/d" "$T/data.used/postgresql.conf"; there "$T/data.used" 'SELECT pg_reload_conf()' >/dev/null
+# the worker of the first ends, and WAL from before its search is removed
 old=$(there "$T/data.early" 'SELECT worker_pid FROM widetable.pg_stat_widetable_health')
 from=$(there "$T/data.early" "SELECT restart_lsn FROM pg_replication_slots WHERE slot_name = 'widetable'")
 for _ in 1 2 3 4; do q "SELECT pg_logical_emit_message(false, 'x', 'x')" 'SELECT pg_switch_wal()' CHECKPOINT >/dev/null; done
@@ -32,6 +39,10 @@ ok "$([ ! -e "$first" ]; echo $?)" "the standby removes WAL that it has searched
 await_there "$T/data.early" "held.t" "SELECT slot, worker_pid <> $old FROM widetable.pg_stat_widetable_health"
 ok $? "another worker goes on where the one before has ended"
 q "SELECT pg_create_restore_point('before')" "$TABLE" "$FILL" >/dev/null
+caught_up "$T/data.used"
+like "$(there "$T/data.used" "$SUM")" 'cannot be used during recovery' "not preloaded: the first use starts the search"
+await_there "$T/data.used" 'following.*held' 'SELECT state, slot FROM widetable.pg_stat_widetable_health'
+ok $? "not preloaded: it follows the store"
 q "UPDATE t SET v = 'flushed' WHERE k = 'k1'" 'SELECT widetable.flush()' 'CHECKPOINT' 'SELECT pg_switch_wal()' "UPDATE t SET v = 'more' WHERE k = 'k2'" >/dev/null
 want=$(q "$SUM")
 await_there "$T/data.early" following 'SELECT state FROM widetable.pg_stat_widetable_health'
@@ -42,6 +53,13 @@ q "UPDATE t SET v = 'again' WHERE k = 'k3'" >/dev/null
 want=$(q "$SUM")
 caught_up "$T/data.early"
 q "SELECT pg_create_restore_point('after')" 'CREATE TABLE h (n int)' 'SELECT pg_switch_wal()' 'SELECT pg_sleep(1)' >/dev/null
+there "$T/data.used" CHECKPOINT >/dev/null
+for s in used unused; do
+	caught_up "$T/data.$s"
+	promote "$T/data.$s"
+	is "$(there "$T/data.$s" "$SUM")" "$want" "not preloaded, $s before the promotion: all rows are there"
+	stop_second "$T/data.$s"; rm -rf "$T/data.$s"
+done
 recover() { printf '%s\n' "restore_command = 'cp $T/archive/%f %p'" "archive_mode = off" "recovery_target_name = '$2'" "recovery_target_action = 'promote'" >>"$1/postgresql.conf"; touch "$1/recovery.signal"; second "$1"; await_there "$1" f 'SELECT pg_is_in_recovery()'; }
 recover "$T/data.late" after
 is "$(there "$T/data.late" "$SUM")" "$want" "a recovery of a backup from before the store has all rows"
