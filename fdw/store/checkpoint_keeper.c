@@ -266,7 +266,10 @@ wait_for_store(void)
 		TimestampTz now = GetCurrentTimestamp();
 
 		if (!wt_rest_has_work())
+		{
+			wt_rest_drop_slot();
 			wt_background_process_retire(&wt_background_process_keeper);
+		}
 		if (ShutdownRequestPending)
 			proc_exit(1);
 		CHECK_FOR_INTERRUPTS();

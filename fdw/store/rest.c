@@ -6,6 +6,9 @@
  * REST_MS.  It flushes, has the state file say CLOSED or RESTING, and drops the replication
  * slot.  A store without tables needs no background processes either: they retire.
  *
+ * A slot that is left over keeps WAL until the store is opened again; one of a store at rest, until
+ * the next keeper starts.
+ *
  * The store may stay open in sessions.  The first transaction that is about to log something
  * opens it again (wt_rest_wake): the state file says OPEN, and the slot is there, before its
  * first record.  This needs a handshake, because nothing else keeps a commit and the keeper
@@ -127,6 +130,35 @@ drop_slot(void)
 	if (MyReplicationSlot != NULL)
 		ReplicationSlotRelease();
 	wt_replication_slot_drop();
+}
+
+void
+wt_rest_drop_slot(void)
+{
+	WtErrorPoint before = wt_error_point();
+	volatile bool opener = false;
+
+	PG_TRY();
+	{
+		WtStateFile s;
+
+		/* no other process opens the store meanwhile */
+		wt_store_become_opener();
+		opener = true;
+		wt_state_file_read(&s);
+		if (s.state == WT_STATE_RESTING && !wt_store_runs())
+			wt_replication_slot_drop();
+	}
+	PG_CATCH();
+	{
+		ErrorData *e = wt_error_take(&before);
+
+		ereport(LOG, (errmsg("widetable: could not drop the replication slot: %s", e->message)));
+		FreeErrorData(e);
+	}
+	PG_END_TRY();
+	if (opener)
+		wt_store_end_opener();
 }
 
 /* Requires: this process is the opener.  Returns: true if the store is closed. */

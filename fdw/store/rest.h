@@ -42,4 +42,10 @@ extern bool wt_rest_is_closed(void);
 /* Returns: true if there is a store that a background process should open, or wait for. */
 extern bool wt_rest_has_work(void);
 
+/*
+ * For the keeper of a store that is at rest: drops a slot that is left over, because the server
+ * crashed, or another process held it, when the store was closed.  Raises no error.
+ */
+extern void wt_rest_drop_slot(void);
+
 #endif /* WT_REST_H */
