@@ -381,7 +381,7 @@ write_or_remove(const WtStateFile *s)
 }
 
 /*
- * Notes where the recovery begins.  A store that was closed when this directory was copied, or
+ * Notes where a recovery begins that is not one from a crash.  A store that was closed when this directory was copied, or
  * when this server was last used as a primary, has no record in the WAL before that.  A server
  * that was a standby meanwhile may have replayed some: then WAL is needed from where the store
  * was closed.
@@ -401,6 +401,10 @@ wt_beginning_note_recovery(void)
 	}
 	wt_state_file_read(&s);
 	if (s.state != WT_STATE_CLOSED && s.state != WT_STATE_RESTING)
+		return;
+	/* after a crash of a server that has not used the store: it is still closed.  The WAL of a backup
+	 * may have records from after the copy of the state file */
+	if (!ArchiveRecoveryRequested && restored_from() < s.complete)
 		return;
 	if (wt_anchor()->was_primary && wt_anchor()->was_timeline == s.timeline)
 		s.resume = GetRedoRecPtr();

@@ -55,6 +55,12 @@ is "$(q "$SUM")" "$want" "all rows are there after pg_resetwal"
 # ---- preloaded; the keeper ends while the server goes on, and while sessions go on
 stop fast; set_conf "shared_preload_libraries = 'widetable'"; start
 is "$(q "$SUM")" "$want" "preloaded: all rows are there"
+# the server cannot have a slot, and crashes: it still has not used the store
+stop fast; set_conf "max_replication_slots = 0"; start; busy
+stop immediate; start; busy; busy
+like "$(q "$SUM")" 'needs a replication slot, and none is free' "preloaded: without slots wide tables say what they need"
+stop fast; set_conf "max_replication_slots = 4"; start
+is "$(q "$SUM")" "$want" "preloaded: a crash of a server that could not use the store loses nothing"
 session idle 8
 echo "UPDATE t SET v = 'idle' WHERE k = 'k4'; SELECT 'ready';" >&8
 wait_output idle ready
