@@ -16,7 +16,8 @@
  *	6. the state file says that there is a store (OPEN).
  * A crash before 4 leaves a slot that does not count, because of 1; the next beginning uses it.  A
  * crash after 4 repeats 5 and 6: nothing is lost, because nothing was written yet.  An error undoes
- * everything but the record, so that no slot keeps WAL for a store that could not be made.
+ * everything but the record, so that no slot keeps WAL for a store that could not be made; not for
+ * begin_empty(), whose record makes the next opening remove what was there before.
  *
  * The record lets other servers do the same at the same position of the log: a standby that was
  * made before the store, a recovery that passes the position, and those that have the store
@@ -236,6 +237,9 @@ begin(const WtStateFile *s)
 	wt_replication_slot_ensure();
 	wt_stop_point("begin-slot");
 	begin_at(wt_log_record_begin());
+	/* the log now says that the store of before is given up: begin_empty() is only completed */
+	if (allowed)
+		under_way = false;
 }
 
 bool
