@@ -27,8 +27,8 @@ extern bool wt_database_is_uncopied(Oid relid);
 extern void wt_database_check_copied(Oid relid);
 
 /*
- * Where the cluster has no store.  Errors: 55000 if the rows were not copied, or had a store; 25006 on
- * a standby, where the store may be in the log that is not replayed yet.
+ * Where the cluster has no store.  Errors: 55000 if the rows were not copied, or had a store; 25006
+ * on a standby, where the store may be in the log that is not replayed yet.
  */
 extern void wt_database_check_stored(Oid relid);
 

@@ -174,12 +174,24 @@ wt_background_process_start(const WtBackgroundProcessKind *kind, pqsigfunc on_si
 }
 
 void
-wt_background_process_retire(const WtBackgroundProcessKind *kind)
+wt_background_process_retire(const WtBackgroundProcessKind *kind, bool (*is_needed)(void))
 {
+	WtAnchor *a = wt_anchor();
 	WtBackgroundProcess *p = process_of(kind);
 
+	SpinLockAcquire(&a->mutex);
 	p->retired = true;
 	p->asked = 0;
+	if (p->pid == MyProcPid)
+		p->pid = 0;
+	SpinLockRelease(&a->mutex);
+	/* a session that has made work before it could see this started none: it saw this process */
+	pg_memory_barrier();
+	if (is_needed())
+	{
+		p->retired = false;
+		proc_exit(1);
+	}
 	/* 0: the postmaster does not restart it */
 	proc_exit(0);
 }

@@ -47,9 +47,11 @@ extern void wt_background_process_start(const WtBackgroundProcessKind *kind, pqs
 
 /*
  * In the process itself: ends it, because it has nothing to do.  The next session that writes
- * starts another one.
+ * starts another one.  is_needed, called when sessions do not count on this process any more: if
+ * it returns true the postmaster restarts it.
  */
-extern _Noreturn void wt_background_process_retire(const WtBackgroundProcessKind *kind);
+extern _Noreturn void wt_background_process_retire(const WtBackgroundProcessKind *kind,
+												   bool (*is_needed)(void));
 
 /* In the process itself: accepts interrupts, and reads changed configuration files. */
 extern void wt_background_process_check_interrupts(void);

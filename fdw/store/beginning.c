@@ -46,6 +46,7 @@
 #include "fdw/store/state_file.h"
 #include "fdw/store/stop_point.h"
 #include "fdw/store/wal.h"
+#include "fdw/store/wal_history.h"
 
 static bool (*is_expected)(void) = NULL;
 static bool allowed = false;
@@ -97,7 +98,7 @@ note_restore(void)
 	if (a->in_main || a->restore_noted)
 		return;
 	from = restored_from();
-	if (!XLogRecPtrIsInvalid(from) && wt_wal_is_there(from))
+	if (!XLogRecPtrIsInvalid(from) && wt_wal_history_has(from))
 		a->recovery_start = from;
 	a->restore_noted = true;
 }
@@ -385,10 +386,10 @@ write_or_remove(const WtStateFile *s)
 }
 
 /*
- * Notes where a recovery begins that is not one from a crash.  A store that was closed when this directory was copied, or
- * when this server was last used as a primary, has no record in the WAL before that.  A server
- * that was a standby meanwhile may have replayed some: then WAL is needed from where the store
- * was closed.
+ * Notes where a recovery begins that is not one from a crash.  A store that was closed when this
+ * directory was copied, or when this server was last used as a primary, has no record in the WAL
+ * before that.  A server that was a standby meanwhile may have replayed some: then WAL is needed
+ * from where the store was closed.
  */
 void
 wt_beginning_note_recovery(void)
@@ -400,14 +401,14 @@ wt_beginning_note_recovery(void)
 		XLogRecPtr kept = wt_replication_slot_keeps();
 
 		/* a search for the beginning of a store may have been behind this server's replay */
-		wt_anchor()->recovery_start =
-			XLogRecPtrIsInvalid(kept) ? GetRedoRecPtr() : Min(kept, GetRedoRecPtr());
+		wt_anchor()->recovery_start = XLogRecPtrIsInvalid(kept) ? GetRedoRecPtr()
+																: Min(kept, GetRedoRecPtr());
 	}
 	wt_state_file_read(&s);
 	if (s.state != WT_STATE_CLOSED && s.state != WT_STATE_RESTING)
 		return;
-	/* after a crash of a server that has not used the store: it is still closed.  The WAL of a backup
-	 * may have records from after the copy of the state file */
+	/* after a crash of a server that has not used the store: it is still closed.  The WAL of a
+	 * backup may have records from after the copy of the state file */
 	if (!ArchiveRecoveryRequested && restored_from() < s.complete)
 		return;
 	if (wt_anchor()->was_primary && wt_anchor()->was_timeline == s.timeline)

@@ -268,7 +268,7 @@ wait_for_store(void)
 		if (!wt_rest_has_work())
 		{
 			wt_rest_drop_slot();
-			wt_background_process_retire(&wt_background_process_keeper);
+			wt_background_process_retire(&wt_background_process_keeper, wt_rest_has_work);
 		}
 		if (ShutdownRequestPending)
 			proc_exit(1);
@@ -351,7 +351,7 @@ retire(void)
 			(errmsg("widetable: no wide tables are left: the replication slot is dropped, and the "
 					"background processes end")));
 	wt_background_process_wake(&wt_anchor()->worker);
-	wt_background_process_retire(&wt_background_process_keeper);
+	wt_background_process_retire(&wt_background_process_keeper, wt_rest_has_work);
 }
 
 void

@@ -175,7 +175,7 @@ open_store(void)
 	bool standby = RecoveryInProgress();
 
 	if (!standby && !wt_rest_has_work())
-		wt_background_process_retire(&wt_background_process_worker);
+		wt_background_process_retire(&wt_background_process_worker, wt_rest_has_work);
 	wt_store_follow();
 	if (!standby)
 		StartTransactionCommand();
@@ -184,7 +184,7 @@ open_store(void)
 	{
 		/* on a standby that was promoted, and has found no store in the log */
 		if (!RecoveryInProgress() && !wt_store_exists())
-			wt_background_process_retire(&wt_background_process_worker);
+			wt_background_process_retire(&wt_background_process_worker, wt_rest_has_work);
 		wt_health_failed(why);
 		ereport(LOG,
 				(errmsg("widetable: the background worker cannot open the store"),
@@ -267,7 +267,7 @@ wt_compaction_worker_main(Datum arg)
 			wt_background_process_set_asleep(true);
 		wt_background_process_heartbeat();
 		if (wt_rest_is_closed())
-			wt_background_process_retire(&wt_background_process_worker);
+			wt_background_process_retire(&wt_background_process_worker, wt_rest_has_work);
 		pgstat_report_activity(STATE_RUNNING, "flush and compaction");
 		/* a wake-up does not shorten the wait after a failure */
 		if (now >= next_work)

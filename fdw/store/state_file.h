@@ -24,7 +24,7 @@ typedef enum WtStoreState
 typedef struct WtStateFile
 {
 	WtStoreState state;
-	bool intended;		 /* NONE: a beginning was interrupted; a replication slot may be left over */
+	bool intended; /* NONE: a beginning was interrupted; a replication slot may be left over */
 	TimeLineID timeline; /* CLOSED, RESTING: where it was closed */
 	XLogRecPtr begun;	 /* end of the log record with which the store begins; 0: not known */
 

@@ -486,34 +486,6 @@ read_wal(wide_db *db, XLogRecPtr from, wide_replay_fn fn, void *arg)
 	return st;
 }
 
-/* Returns: true if the segment is there, of whatever timeline. */
-static bool
-segment_is_there(XLogSegNo segno)
-{
-	for (TimeLineID tli = wt_wal_history_timeline(); tli > 0; tli--)
-	{
-		struct stat st;
-		char path[MAXPGPATH];
-
-		XLogFilePath(path, tli, segno, wal_segment_size);
-		if (stat(path, &st) == 0)
-			return true;
-	}
-	return false;
-}
-
-bool
-wt_wal_is_there(XLogRecPtr from)
-{
-	XLogSegNo segno, last;
-
-	XLByteToSeg(from, segno, wal_segment_size);
-	XLByteToPrevSeg(readable_end(), last, wal_segment_size);
-	while (segno < last && segment_is_there(segno))
-		segno++;
-	return segno >= last && segment_is_there(segno);
-}
-
 /*
  * For widetable.ignore_missing_wal.
  * Returns: from, or the start of the first segment after it from which WAL is there.
@@ -525,7 +497,7 @@ skip_missing(XLogRecPtr from)
 
 	XLByteToSeg(from, segno, wal_segment_size);
 	XLByteToSeg(GetFlushRecPtr(NULL), last, wal_segment_size);
-	for (; segno < last && !segment_is_there(segno); segno++)
+	for (; segno < last && !wt_wal_history_has_segment(segno); segno++)
 		XLogSegNoOffsetToRecPtr(segno + 1, 0, wal_segment_size, from);
 	return from;
 }
@@ -542,7 +514,8 @@ skip_closed(XLogRecPtr from)
 
 	wt_state_file_read(&s);
 	XLByteToSeg(from, segno, wal_segment_size);
-	if (s.complete == 0 || from < s.complete || from >= s.resume || segment_is_there(segno))
+	if (s.complete == 0 || from < s.complete || from >= s.resume ||
+		wt_wal_history_has_segment(segno))
 		return from;
 	return s.resume;
 }
@@ -589,8 +562,8 @@ find_beginning(XLogReaderState *reader, XLogRecPtr end, bool *other)
 }
 
 /*
- * While there is no store: keeps WAL from lsn on, and waits for more of it.  Another worker would go
- * on from there, where WAL before lsn may be gone.
+ * While there is no store: keeps WAL from lsn on, and waits for more of it.  Another worker would
+ * go on from there, where WAL before lsn may be gone.
  */
 static void
 wait_for_more(XLogRecPtr lsn)

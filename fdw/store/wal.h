@@ -37,7 +37,4 @@ extern XLogRecPtr wt_wal_begun_again(void);
  */
 extern XLogRecPtr wt_wal_await_beginning(XLogRecPtr from, void (*on_other)(void));
 
-/* Returns: true if all WAL from there on is still there. */
-extern bool wt_wal_is_there(XLogRecPtr from);
-
 #endif /* WT_WAL_H */

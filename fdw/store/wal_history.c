@@ -6,8 +6,11 @@
 
 #include "fdw/store/wal_history.h"
 
+#include <sys/stat.h>
+
 #include "access/timeline.h"
 #include "access/xlog.h"
+#include "access/xlog_internal.h"
 #include "access/xlogrecovery.h"
 
 #include "fdw/store/compat.h"
@@ -63,4 +66,32 @@ wt_wal_history_contains(TimeLineID tli, XLogRecPtr lsn, XLogRecPtr end, char *wh
 			 "this server's timeline %u.",
 			 LSN_FORMAT_ARGS(lsn), tli, now);
 	return false;
+}
+
+bool
+wt_wal_history_has_segment(XLogSegNo segno)
+{
+	for (TimeLineID tli = wt_wal_history_timeline(); tli > 0; tli--)
+	{
+		struct stat st;
+		char path[MAXPGPATH];
+
+		XLogFilePath(path, tli, segno, wal_segment_size);
+		if (stat(path, &st) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool
+wt_wal_history_has(XLogRecPtr from)
+{
+	XLogRecPtr end = RecoveryInProgress() ? GetXLogReplayRecPtr(NULL) : GetFlushRecPtr(NULL);
+	XLogSegNo segno, last;
+
+	XLByteToSeg(from, segno, wal_segment_size);
+	XLByteToPrevSeg(end, last, wal_segment_size);
+	while (segno < last && wt_wal_history_has_segment(segno))
+		segno++;
+	return segno >= last && wt_wal_history_has_segment(segno);
 }

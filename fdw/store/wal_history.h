@@ -25,4 +25,10 @@ extern TimeLineID wt_wal_history_timeline(void);
 extern bool wt_wal_history_contains(TimeLineID tli, XLogRecPtr lsn, XLogRecPtr end, char *why,
 									size_t size);
 
+/* Returns: true if the segment is there, of whatever timeline. */
+extern bool wt_wal_history_has_segment(XLogSegNo segno);
+
+/* Returns: true if all WAL from there on is still there. */
+extern bool wt_wal_history_has(XLogRecPtr from);
+
 #endif /* WT_WAL_HISTORY_H */
