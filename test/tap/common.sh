@@ -79,9 +79,14 @@ await_stopped() {
 
 # server_processes: the process numbers of the postmaster and its children
 server_processes() { cat /proc/[0-9]*/stat 2>/dev/null | awk -v p="$(head -n 1 "$T/data/postmaster.pid")" '$1 == p || $4 == p { print $1 }'; }
-# kill_server: kills all of them at once, as a power failure does
+# kill_server: kills all of them at once, as a power failure does.  The postmaster is stopped first: it
+# would report a child whose death it sees, and could start others.
 # shellcheck disable=SC2046
-kill_server() { kill -9 $(server_processes); while [ -n "$(server_processes)" ]; do sleep 0.05; done; }
+kill_server() {
+	kill -STOP "$(head -n 1 "$T/data/postmaster.pid")"
+	kill -9 $(server_processes) 2>/dev/null # a child may have ended
+	while [ -n "$(server_processes)" ]; do sleep 0.05; done
+}
 
 ok() { if [ "$1" = 0 ]; then echo "ok - $2"; else echo "not ok - $2"; BAD=1; fi; }
 # ok STATUS TITLE; is GOT EXPECTED TITLE; like GOT PATTERN TITLE
