@@ -88,8 +88,35 @@ $(all postgres)" "cells alone are restored into a table that exists"
 f=$(ls "$T"/reader/1.*.cells | head -n 1)
 dd if=/dev/zero of="$f" bs=1 seek=2000 count=3 conv=notrunc 2>/dev/null
 like "$(in_db copy 'TRUNCATE t'; restore -c -d copy "$T/reader")" 'invalid chunk of cells' "a damaged file is an error"
+# cut NAME: cuts the file off behind its first chunk, where COPY sees no damage
+cut() { perl -e 'open my $f, "+<:raw", $ARGV[0] or die $!; read $f, my $head, 25; truncate $f, 25 + unpack "x21 N", $head or die $!' "$1"; }
+in_db copy 'TRUNCATE t' >/dev/null
+bytes=$(wc -c <"$f")
+cut "$f"
+[ "$(wc -c <"$f")" -lt "$bytes" ]; ok $? "a file has several chunks"
+like "$(restore -c -d copy "$T/reader")" "has [0-9]* bytes, and not $bytes" "a file that is cut off is an error before anything is written"
 rm "$f"
-like "$(restore -c -d copy "$T/reader")" 'is missing' "a missing file is an error before anything is written"
+like "$(restore -c -d copy "$T/reader")" 'is missing' "so is a missing one"
+is "$(in_db copy 'SELECT count(*) FROM t')" 0 "nothing was written"
+
+# a signal ends the sessions as well; these are stopped at their first chunk
+is "$(dump -c -j 2 -t salted "$T/salted"; in_db copy 'TRUNCATE salted' "CREATE FUNCTION block() RETURNS event_trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock_shared(99); END'" \
+	"CREATE EVENT TRIGGER block ON ddl_command_end WHEN TAG IN ('CREATE TRIGGER') EXECUTE FUNCTION block()")" "" "sessions can be stopped"
+session blocker 4
+printf '%s\n' '\c copy' "SELECT 'blocks' FROM pg_advisory_lock(99);" >&4
+wait_output blocker blocks
+"$BIN/widetable_restore" -c -j 2 -d copy "$T/salted" >"$T/restore.out" 2>&1 &
+restorer=$!
+WAITING="SELECT count(*) FROM pg_stat_activity WHERE datname = 'copy' AND wait_event = 'advisory'"
+await 10 '^2$' "$WAITING"; ok $? "a restore has two sessions"
+psqls() { grep -l '[C]REATE TEMP VIEW chunks' /proc/[0-9]*/cmdline 2>/dev/null | wc -l; }
+[ "$(psqls)" -ge 2 ]; ok $? "and two clients"
+kill "$restorer"
+wait "$restorer"; is $? 143 "it ends at a signal"
+for _ in $(seq 50); do [ "$(psqls)" = 0 ] && break; sleep 0.1; done
+is "$(psqls)" 0 "so do its clients"
+exec 4>&-
+is "$(await 10 '^0$' "$WAITING"; in_db copy 'DROP EVENT TRIGGER block' 'SELECT count(*) FROM salted')" 0 "and nothing was written"
 
 # one moment with other tools, and a database whose name is like a connection string
 NAME="host=nowhere it's \\x"
