@@ -8,9 +8,9 @@
  * A process in the queue of that variable has its latch set.
  *
  * The struct is private to checkpointer.c.  Its members up to start_cv are the same in
- * PostgreSQL 15 to 18, and the server's own headers give their types.  find() compares
- * what can be compared: the size of the whole as the server computes it, the pid with
- * that of an auxiliary process, the counters with each other.  If something differs,
+ * PostgreSQL 15 to 18, and the server's own headers give their types; in a newer server
+ * (compat.h) it is not looked at.  find() compares what can be compared: the pid with that of
+ * an auxiliary process, the counters with each other.  If something differs,
  * wt_checkpoint_watch_under_way() is always true, and the caller polls.
  *
  * The shutdown checkpoint is not announced.  It begins when no background process is
@@ -78,9 +78,11 @@ find(void)
 	tried = true;
 	PG_TRY();
 	{
-		bool found;
-		CheckpointerHead *h = ShmemInitStruct("Checkpointer Data", CheckpointerShmemSize(), &found);
+		bool found = false;
+		CheckpointerHead *h = NULL;
 
+		if (wt_checkpointer_struct_is_known)
+			h = ShmemInitStruct("Checkpointer Data", CheckpointerShmemSize(), &found);
 		if (found && plausible(h))
 			head = h;
 	}

@@ -13,6 +13,14 @@
 #error "widetable needs PostgreSQL 15 or newer"
 #endif
 
+/* checkpoint_watch.c knows the beginning of the checkpointer's private struct; that of a new
+ * version has to be compared first */
+#if PG_VERSION_NUM >= 190000
+#define wt_checkpointer_struct_is_known false
+#else
+#define wt_checkpointer_struct_is_known true
+#endif
+
 #if PG_VERSION_NUM >= 180000
 
 /* explain.h was split */
