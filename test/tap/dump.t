@@ -99,6 +99,9 @@ rm "$f"
 like "$(restore -c -d copy "$T/reader")" 'is missing' "so is a missing one"
 is "$(in_db copy 'SELECT count(*) FROM t')" 0 "nothing was written"
 
+sed 's/^\(part .*\) [0-9]*$/\1/' "$T/reader/contents" >"$T/contents" && mv "$T/contents" "$T/reader/contents"
+like "$(restore -c -d copy "$T/reader")" 'does not know' "contents of another form is an error"
+
 # a signal ends the sessions as well; these are stopped at their first chunk
 is "$(dump -c -j 2 -t salted "$T/salted"; in_db copy 'TRUNCATE salted' "CREATE FUNCTION block() RETURNS event_trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock_shared(99); END'" \
 	"CREATE EVENT TRIGGER block ON ddl_command_end WHEN TAG IN ('CREATE TRIGGER') EXECUTE FUNCTION block()")" "" "sessions can be stopped"
