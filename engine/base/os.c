@@ -150,6 +150,14 @@ real_truncate(wide_os *os, int fd, uint64_t size)
 }
 
 static int
+real_links(wide_os *os, int fd)
+{
+	struct stat s;
+
+	return fstat(fd, &s) < 0 ? -errno : (int) s.st_nlink;
+}
+
+static int
 real_unlink(wide_os *os, const char *path)
 {
 	return unlink(path) < 0 ? -errno : 0;
@@ -205,9 +213,9 @@ real_list(wide_os *os, const char *path, int (*fn)(void *arg, const char *name),
 wide_os *
 os_real(void)
 {
-	static wide_os real = {real_open,  real_close,	 real_pread,	real_will_read, real_pwrite,
-						   real_sync,  real_size,	 real_truncate, real_unlink,	real_rename,
-						   real_mkdir, real_syncdir, real_list};
+	static wide_os real = {real_open,	real_close, real_pread,	   real_will_read, real_pwrite,
+						   real_sync,	real_size,	real_truncate, real_links,	   real_unlink,
+						   real_rename, real_mkdir, real_syncdir,  real_list};
 
 	return &real;
 }

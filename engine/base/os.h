@@ -26,6 +26,8 @@ struct wide_os
 	int (*sync)(wide_os *os, int fd); /* fdatasync, which covers the size */
 	int64_t (*size)(wide_os *os, int fd);
 	int (*truncate)(wide_os *os, int fd, uint64_t size);
+	/* the number of names that the file has */
+	int (*links)(wide_os *os, int fd);
 	int (*unlink)(wide_os *os, const char *path);
 	int (*rename)(wide_os *os, const char *from, const char *to);
 	int (*mkdir)(wide_os *os, const char *path);

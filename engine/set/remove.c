@@ -155,7 +155,8 @@ compare_numbers(const void *a, const void *b)
  * Unlinks the file and cuts it to length 0.  Other processes keep files open for
  * later reads, an idle one for as long as it lives, and an open file keeps its disk
  * space.  No process has a pin, so no process will read it.  The truncation comes
- * after the unlink, so that no name ever leads to a truncated file.
+ * after the unlink, so that no name ever leads to a truncated file.  A file that has
+ * another name (a hard link in a backup, or in a cluster before pg_upgrade) stays whole.
  */
 static wide_status
 remove_file(wide_db *db, uint64_t number)
@@ -167,7 +168,7 @@ remove_file(wide_db *db, uint64_t number)
 	injection_point("remove-unlink");
 	fd = db->os->open(db->os, path, O_RDWR);
 	rc = db->os->unlink(db->os, path);
-	if (fd >= 0 && rc == 0)
+	if (fd >= 0 && rc == 0 && db->os->links(db->os, fd) == 0)
 		(void) db->os->truncate(db->os, fd, 0);
 	if (fd >= 0)
 		db->os->close(db->os, fd);

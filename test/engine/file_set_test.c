@@ -261,6 +261,36 @@ test_pins_see_their_version(void **state)
 	test_dir_drop(s.dir);
 }
 
+/* A file of a backup, or of the cluster before pg_upgrade, may be a hard link to one of the store.
+ */
+static void
+test_hard_link(void **state)
+{
+	store s;
+	file_meta f[2];
+	char path[1100], other[1200];
+	struct stat before, after;
+
+	store_new(&s);
+	make_family(s.db, 1, 10);
+	f[0] = make_file(s.db, 1, 0, "a", "c", 100);
+	f[1] = make_file(s.db, 1, 0, "b", "d", 200);
+	add_files(s.db, f, 2);
+	sst_file_path(s.db, f[0].number, path, sizeof path);
+	snprintf(other, sizeof other, "%s.link", path);
+	assert_int_equal(truncate(path, 100), 0);
+	assert_int_equal(link(path, other), 0);
+	assert_int_equal(stat(other, &before), 0);
+	remove_file(s.db, f[0].number);
+	remove_all(s.db);
+	assert_false(file_exists(s.db, f[0].number));
+	assert_int_equal(stat(other, &after), 0);
+	assert_int_equal(after.st_size, before.st_size);
+	assert_int_equal(unlink(other), 0);
+	store_close(&s);
+	test_dir_drop(s.dir);
+}
+
 static void
 test_reload(void **state)
 {
@@ -748,6 +778,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pins_see_their_version),
+		cmocka_unit_test(test_hard_link),
 		cmocka_unit_test(test_reload),
 		cmocka_unit_test(test_move_keeps_the_file),
 		cmocka_unit_test(test_drop_waits_for_the_manifest),

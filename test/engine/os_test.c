@@ -54,6 +54,7 @@ real_calls(void **state)
 	assert_int_equal(os->sync(os, fd), 0);
 	assert_int_equal(os->truncate(os, fd, 4), 0);
 	assert_int_equal(os->size(os, fd), 4);
+	assert_int_equal(os->links(os, fd), 1);
 	assert_int_equal(os->close(os, fd), 0);
 	assert_int_equal(os->close(os, fd), -EBADF);
 	assert_int_equal(os->open(os, in_dir("a"), O_RDWR | O_CREAT | O_EXCL), -EEXIST);

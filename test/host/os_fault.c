@@ -385,6 +385,14 @@ fault_truncate(wide_os *os, int fd, uint64_t size)
 }
 
 static int
+fault_links(wide_os *os, int fd)
+{
+	fault_os *f = (fault_os *) os;
+
+	return f->crashed ? -EIO : f->real->links(f->real, fd);
+}
+
+static int
 fault_unlink(wide_os *os, const char *path)
 {
 	fault_os *f = (fault_os *) os;
@@ -486,10 +494,10 @@ fault_list(wide_os *os, const char *path, int (*fn)(void *arg, const char *name)
 wide_os *
 os_faulty(const char *root, const os_fault_plan *plan)
 {
-	static const wide_os table = {fault_open,	fault_close,  fault_pread, fault_will_read,
-								  fault_pwrite, fault_sync,	  fault_size,  fault_truncate,
-								  fault_unlink, fault_rename, fault_mkdir, fault_syncdir,
-								  fault_list};
+	static const wide_os table = {fault_open,	 fault_close,  fault_pread,	 fault_will_read,
+								  fault_pwrite,	 fault_sync,   fault_size,	 fault_truncate,
+								  fault_links,	 fault_unlink, fault_rename, fault_mkdir,
+								  fault_syncdir, fault_list};
 	fault_os *f = must(calloc(1, sizeof(*f)));
 
 	f->os = table;
