@@ -54,6 +54,7 @@
 #include "fdw/store/error.h"
 #include "fdw/store/stop_point.h"
 #include "fdw/store/store.h"
+#include "fdw/store/upgrade.h"
 #include "fdw/table/table.h"
 #include "fdw/table/types.h"
 #include "fdw/xact/batch.h"
@@ -402,6 +403,7 @@ copy_tables_of_template(const CreatedbStmt *stmt, List *tables, Oid space)
 	{
 		ListCell *lc;
 
+		wt_upgrade_check_unprepared();
 		foreach(lc, tables)
 			copy_table(lfirst(lc), space, NIL, NULL);
 		ReleaseCurrentSubTransaction();
@@ -449,6 +451,17 @@ after_create_database(const CreatedbStmt *stmt)
 	copy_tables_of_template(stmt, tables, get_database_oid(stmt->dbname, false));
 }
 
+/* Errors: 55000 if the store is prepared for pg_upgrade and has tables of the database: the new
+ * cluster takes it over only if it has all their databases. */
+static void
+before_drop_database(const DropdbStmt *stmt)
+{
+	Oid space = get_database_oid(stmt->dbname, true);
+
+	if (OidIsValid(space) && wt_upgrade_is_prepared() && wt_binding_stored_tables(space) != NIL)
+		wt_upgrade_check_unprepared();
+}
+
 /* Returns: the name that SET TRANSACTION SNAPSHOT has imported, or NULL for another statement. */
 static const char *
 imported_snapshot(Node *stmt)
@@ -465,6 +478,8 @@ static void
 utility(PlannedStmt *pstmt, const char *query, bool read_only_tree, ProcessUtilityContext context,
 		ParamListInfo params, QueryEnvironment *env, DestReceiver *dest, QueryCompletion *qc)
 {
+	if (IsA(pstmt->utilityStmt, DropdbStmt))
+		before_drop_database((DropdbStmt *) pstmt->utilityStmt);
 	if (prev_utility_hook)
 		prev_utility_hook(pstmt, query, read_only_tree, context, params, env, dest, qc);
 	else

@@ -41,6 +41,7 @@
 #include "fdw/store/background_process.h"
 #include "fdw/store/error.h"
 #include "fdw/store/store.h"
+#include "fdw/store/upgrade.h"
 #include "fdw/table/family_option.h"
 #include "fdw/table/lookup.h"
 #include "fdw/table/marker.h"
@@ -374,6 +375,9 @@ wt_stored_table_drop_lost(bool report)
 	uint32 cursor = 0;
 	wide_table wt;
 
+	/* a removal could not commit */
+	if (wt_upgrade_is_prepared())
+		return;
 	while (wide_table_next(wt_store_db(), NULL, &cursor, &wt) == WIDE_OK)
 		if (wt.space != MyDatabaseId)
 			spaces = list_append_unique_oid(spaces, wt.space);

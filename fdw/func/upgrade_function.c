@@ -11,6 +11,7 @@
 #include "storage/lmgr.h"
 #include "storage/lock.h"
 #include "storage/procarray.h"
+#include "utils/syscache.h"
 
 #include "engine/wide.h"
 #include "fdw/store/error.h"
@@ -29,16 +30,25 @@ wait_for_transactions(void)
 		(void) VirtualXactLock(running[i], true);
 }
 
-/* Returns: oids of the databases that have stored tables. */
+/*
+ * Returns: oids of the databases that have stored tables.  Tables of a database that was dropped
+ * may be left; the new cluster does not have it, and removes them.
+ * Errors: those of the engine.
+ */
 static List *
 databases_of_tables(wide_db *db)
 {
 	uint32 cursor = 0;
 	wide_table wt;
+	wide_status st;
 	List *result = NIL;
 
-	while (wide_table_next(db, NULL, &cursor, &wt) == WIDE_OK)
-		result = list_append_unique_oid(result, wt.space);
+	while ((st = wide_table_next(db, NULL, &cursor, &wt)) == WIDE_OK)
+		if (!list_member_oid(result, wt.space) &&
+			SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(wt.space)))
+			result = lappend_oid(result, wt.space);
+	if (st != WIDE_END)
+		wt_error_check(st, "could not list the tables");
 	return result;
 }
 
@@ -82,7 +92,9 @@ wt_sql_prepare_upgrade(PG_FUNCTION_ARGS)
 		return (Datum) 0;
 	if (!PG_GETARG_BOOL(0))
 	{
+		wt_upgrade_lock();
 		wt_upgrade_cancel(ERROR);
+		wt_upgrade_unlock();
 		return (Datum) 0;
 	}
 	if (wt_batch(false) != NULL && !wide_batch_empty(wt_batch(false)))
@@ -91,6 +103,7 @@ wt_sql_prepare_upgrade(PG_FUNCTION_ARGS)
 				 errmsg("prepare_upgrade() cannot run in a transaction that has changed wide "
 						"tables")));
 	(void) wt_store_db();
+	wt_upgrade_lock();
 	PG_ENSURE_ERROR_CLEANUP(stop_preparing, (Datum) 0);
 	{
 		/* so that those that fail now have ended when the function returns */
@@ -100,5 +113,6 @@ wt_sql_prepare_upgrade(PG_FUNCTION_ARGS)
 		complete(wt_store_db());
 	}
 	PG_END_ENSURE_ERROR_CLEANUP(stop_preparing, (Datum) 0);
+	wt_upgrade_unlock();
 	return (Datum) 0;
 }

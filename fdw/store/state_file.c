@@ -197,7 +197,9 @@ wt_state_file_clear(const char *directory)
 	{
 		char path[MAXPGPATH];
 
-		if (!is_of_store(e->d_name) && !ends_with(e->d_name, ".tmp"))
+		/* "upgrade" belongs to the store that goes */
+		if (!is_of_store(e->d_name) && !ends_with(e->d_name, ".tmp") &&
+			strcmp(e->d_name, "upgrade") != 0)
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", directory, e->d_name);
 		if (unlink(path) != 0 && errno != ENOENT)

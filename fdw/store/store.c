@@ -494,6 +494,7 @@ open_segment(WtAnchor *a)
 	do
 	{
 		wt_beginning_prepare();
+		wt_upgrade_forget_own();
 		if (segment_base == NULL || a->in_main)
 			create_segment(a);
 		attach();

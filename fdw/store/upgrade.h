@@ -8,18 +8,27 @@
 #include "access/xlogdefs.h"
 #include "nodes/pg_list.h"
 
-/* From now on no transaction commits changes of wide tables. */
+/*
+ * A lock for the functions that prepare the store and write its file, or cancel that.
+ * Errors: 55006 if another session has it: it does not wait.
+ */
+extern void wt_upgrade_lock(void);
+extern void wt_upgrade_unlock(void);
+
+/* From now on no transaction commits changes of wide tables.  Requires: wt_upgrade_lock(). */
 extern void wt_upgrade_prepare(void);
 
 /* Waits for the transactions that have looked before.  Requires: wt_upgrade_prepare(). */
 extern void wt_upgrade_wait_for_commits(void);
 
 /* Removes the file, and lets transactions commit again.  elevel: of a failure, which leaves all as
- * it is. */
+ * it is.  Requires: wt_upgrade_lock(). */
 extern void wt_upgrade_cancel(int elevel);
 
+extern bool wt_upgrade_is_prepared(void);
+
 /* Errors: 55000 if the store is prepared. */
-extern void wt_upgrade_check_commit(void);
+extern void wt_upgrade_check_unprepared(void);
 
 /*
  * Writes the file that lets another cluster take the store over.
@@ -36,7 +45,15 @@ extern void wt_upgrade_write(XLogRecPtr lsn, List *databases);
  */
 extern uint64 wt_upgrade_predecessor(void);
 
-/* The store is open in this cluster: it is not prepared any more.  Raises no error. */
+/*
+ * This cluster is about to open its store: it is not prepared any more.
+ * Errors: the file cannot be read or removed; then the store must not be opened, because a copy of
+ * it would be taken over without what is written from now on.
+ */
+extern void wt_upgrade_forget_own(void);
+
+/* The store is open in this cluster; the file, which is of another cluster, has served.  Raises no
+ * error. */
 extern void wt_upgrade_forget(void);
 
 #endif /* WT_UPGRADE_H */

@@ -85,7 +85,7 @@ prepare(void)
 	}
 	/* counted first: prepare_upgrade() waits for those that are, then flushes (upgrade.c) */
 	wt_rest_begin_commit();
-	wt_upgrade_check_commit();
+	wt_upgrade_check_unprepared();
 	wt_background_process_ensure(&wt_background_process_worker);
 	wide_batch_log_files(batch, wt_settings_log_bulk);
 	wt_background_process_ensure(&wt_background_process_keeper);

@@ -69,9 +69,14 @@ is "$(q 'BEGIN' "INSERT INTO other VALUES (7, '{}')" 'SELECT widetable.prepare_u
 session a 3
 echo "BEGIN; INSERT INTO other VALUES (3, '{3}'); SELECT 'written';" >&3
 wait_output a written
+q 'CREATE DATABASE third' >/dev/null
+in_db third 'CREATE EXTENSION widetable' 'CREATE FOREIGN TABLE f (k int, v int) SERVER widetable' 'INSERT INTO f VALUES (1, 1)' >/dev/null
 q 'SELECT widetable.prepare_upgrade()' >"$T/prepare.out" 2>&1 &
 preparing=$!
 await 20 1 "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%prepare_upgrade%' AND wait_event_type = 'Lock'"; ok $? "it waits for a transaction that runs"
+for s in 'prepare_upgrade()' 'prepare_upgrade(false)'; do
+	is "$(q "SET statement_timeout = '3s'" "SELECT widetable.$s")" "ERROR:  another session runs prepare_upgrade()" "meanwhile no other session calls $s"
+done
 echo "COMMIT; SELECT 'committed';" >&3
 wait_output a committed
 wait $preparing
@@ -79,10 +84,11 @@ like "$(cat "$T/a.out")" 'cannot be changed: they are prepared for pg_upgrade' "
 exec 3>&-
 is "$(cat "$T/prepare.out")" "" "prepare_upgrade()"
 for s in "INSERT INTO other VALUES (4)" 'DELETE FROM t' 'TRUNCATE t' 'DROP FOREIGN TABLE other' 'CREATE FOREIGN TABLE fresh (k int, v int) SERVER widetable' \
-	"SELECT widetable.put('t', ROW('a'::text, 1), 'd:v', 'x'::text)" 'BEGIN; INSERT INTO ordinary VALUES (2); INSERT INTO other VALUES (5); COMMIT'; do
+	"SELECT widetable.put('t', ROW('a'::text, 1), 'd:v', 'x'::text)" 'BEGIN; INSERT INTO ordinary VALUES (2); INSERT INTO other VALUES (5); COMMIT' 'DROP DATABASE third'; do
 	like "$(VERBOSITY=verbose q "$s" | head -n 1)" '^ERROR:  55000: wide tables cannot be changed' "refused: $s"
 done
 is "$(answers)" "$want" "reads work"
+like "$(q 'CREATE DATABASE copied TEMPLATE second' 'DROP DATABASE copied')" 'WARNING:  wide tables were not copied into database "copied"' "CREATE DATABASE does not copy wide tables"
 q 'INSERT INTO ordinary VALUES (3)' 'DELETE FROM ordinary WHERE k = 3' 'SELECT widetable.prepare_upgrade(false)' "INSERT INTO other VALUES (8, NULL)" >/dev/null
 ok "$([ ! -e "$OLD/widetable/upgrade" ]; echo $?)" "prepare_upgrade(false) ends it"
 # a commit that PostgreSQL does not count as running any more, and whose rows are not in the log
@@ -105,10 +111,15 @@ is "$(q 'SELECT count(*) FROM other WHERE k = 6' 'SELECT widetable.prepare_upgra
 q 'SELECT widetable.prepare_upgrade()' >/dev/null
 stop
 ok "$([ -e "$OLD/widetable/upgrade" ]; echo $?)" "the file outlasts a stop"
+cp -a "$OLD/widetable" "$T/older"
+chmod 500 "$OLD/widetable"
 start
+like "$(q 'SELECT count(*) FROM other')" 'could not remove file "widetable/upgrade"' "the store is not opened as long as the file cannot be removed"
+chmod 700 "$OLD/widetable"
 is "$(q "DELETE FROM other WHERE k = 8" 'SELECT count(*) FROM other')" 2 "a start of the server ends it, too"
 ok "$([ ! -e "$OLD/widetable/upgrade" ]; echo $?)" "and removes the file"
-q 'SELECT widetable.prepare_upgrade()' >/dev/null
+# the worker has not removed the tables of a dropped database yet
+is "$(q 'DROP DATABASE third' 'SELECT widetable.prepare_upgrade()')" "" "prepare_upgrade() behind DROP DATABASE"
 stop
 
 # ---- clusters that were not made from it
@@ -123,10 +134,29 @@ run "$T/data.bare" "$BIN"
 like "$(q 'CREATE EXTENSION widetable' 'CREATE FOREIGN TABLE x (k int, v int) SERVER widetable' | tr '\n' ' ')" 'was not made from it: there is no database with OID' "nor one with other databases"
 halt "$T/data.bare" "$BIN"
 is "$(diff -r "$OLD/widetable" "$T/data.bare/widetable")" "" "the directory is not changed"
-cp "$OLD/widetable/upgrade" "$T/upgrade.file"
+# copies of the store from before it was opened again
+older() { run "$T/data.bare" "$BIN"; like "$(q 'CREATE FOREIGN TABLE x (k int, v int) SERVER widetable' | tr '\n' ' ')" "$1" "$2"; halt "$T/data.bare" "$BIN"; }
+rm -rf "$T/data.bare/widetable"
+cp -a "$T/older" "$T/data.bare/widetable"
+older 'was not made from it: the store in ".*/data" was opened or prepared again' "an older copy of the store is refused"
+mv "$OLD/widetable/upgrade" "$T/upgrade.file"
+older 'was not made from it: the store in ".*/data" was opened or prepared again' "also if the old cluster was not prepared again"
+mv "$T/upgrade.file" "$OLD/widetable/upgrade"
+mv "$OLD" "$T/renamed"
+older 'there is no database with OID' "that cannot be seen if the old directory is not in its place"
+mv "$T/renamed" "$OLD"
+rm -rf "$T/data.bare/widetable"
+cp -a "$OLD/widetable" "$T/data.bare/widetable"
 printf 'x' | dd of="$T/data.bare/widetable/upgrade" bs=1 seek=20 conv=notrunc 2>/dev/null
 run "$T/data.bare" "$BIN"
 like "$(q 'CREATE EXTENSION widetable' 'CREATE FOREIGN TABLE x (k int, v int) SERVER widetable' | tr '\n' ' ')" 'file "widetable/upgrade" is damaged' "a damaged file"
+halt "$T/data.bare" "$BIN"
+# a store that is prepared and goes
+rm -rf "$T/data.bare/widetable" "$T/data.bare/widetable.state" "$T/data.bare/pg_replslot/widetable"
+run "$T/data.bare" "$BIN"
+is "$(q 'CREATE FOREIGN TABLE y (k int, v int) SERVER widetable' 'DROP FOREIGN TABLE y' 'SELECT widetable.prepare_upgrade()' 'SELECT widetable.uninstall()')" "" "uninstall() of a prepared store"
+ok "$([ ! -e "$T/data.bare/widetable" ]; echo $?)" "removes it with the file"
+is "$(q 'CREATE FOREIGN TABLE y (k int, v int) SERVER widetable' 'INSERT INTO y VALUES (1, 2)' 'SELECT * FROM y')" "1|2" "one that begins afterwards is not prepared"
 halt "$T/data.bare" "$BIN"
 rm -rf "$T/data.bare" "$T/data.bare.log"
 
