@@ -160,6 +160,7 @@ for newbin in "$BIN" $NEWER; do
 		is "$(q 'SELECT v FROM other WHERE k = 9' "SELECT count(*) > 0 AND bool_and(v = 'upgraded') FROM t WHERE k = 'k5'" 'SELECT * FROM fresh' "SELECT count(*) FROM pg_replication_slots WHERE slot_name = 'widetable'" | tr '\n' ' ')" "{9} t 1|2 1 " "$name: a crash"
 		q 'DELETE FROM other WHERE k = 9' 'DROP FOREIGN TABLE fresh' 'SELECT widetable.compact()' >/dev/null
 		is "$(q 'SELECT * FROM other ORDER BY k' "SELECT count(*) FROM t"; in_db second "$SUMS")" "$(printf '%s\n' "$want" | sed -n '3,4p'; printf '%s\n' "$want" | sed -n '1s/|.*//p'; printf '%s\n' "$want" | tail -n 2 | head -n 1)" "$name: merged"
+		[ $mode = copy ] || is "$(diff -r "$OLD/widetable" "$from/widetable")" "" "$name: the old cluster's files are still what they were"
 		verify_store "$name"
 		is "$(in_db second 'SELECT * FROM widetable.verify()' "ALTER EXTENSION widetable UPDATE" 2>&1 | grep -v NOTICE)" "" "$name: verify() in another database"
 		halt "$new" "$newbin"
