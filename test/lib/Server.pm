@@ -251,7 +251,8 @@ sub litter_now
 	my ($manifest) = slurp(store_dir() . '/CURRENT') =~ /(manifest-[0-9a-f]+)/;
 	my %ok = map { $_ => 1 } 'CURRENT', defined $manifest ? ($manifest, "$manifest.copy") : ();
 	for my $f (split /\n/, $listed) { $ok{ sprintf '%08x.sst', $f } = 1; }
-	return (($n < $all ? "$all files, $n of them in this database" : ()), map({ "$_ is left over" } grep { !$ok{$_} } sort keys %there), map({ "$_ is missing" } grep { !$there{$_} } sort keys %ok));
+	my $where = $n < $all ? value("SELECT string_agg(coalesce(datname, 'dropped ' || datid) || ': ' || tables || ' tables, ' || files || ' files', '; ') FROM widetable.pg_stat_widetable_databases") : '';
+	return (($n < $all ? "$all files, $n of them in this database ($where)" : ()), map({ "$_ is left over" } grep { !$ok{$_} } sort keys %there), map({ "$_ is missing" } grep { !$there{$_} } sort keys %ok));
 }
 
 1;
