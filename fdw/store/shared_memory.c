@@ -70,14 +70,14 @@ drop_segment(dsm_handle handle, size_t bytes)
 	return NULL;
 }
 
+/* The phase of locks is left out: PostgreSQL has it only for owners with a parent, or of a
+ * transaction.  Segments are released before it, and there is nothing else. */
 static void
 release_owner(ResourceOwner owner)
 {
 	if (owner == NULL)
 		return;
 	ResourceOwnerRelease(owner, RESOURCE_RELEASE_BEFORE_LOCKS, false, false);
-	ResourceOwnerRelease(owner, RESOURCE_RELEASE_LOCKS, false, false);
-	ResourceOwnerRelease(owner, RESOURCE_RELEASE_AFTER_LOCKS, false, false);
 	ResourceOwnerDelete(owner);
 }
 
