@@ -1185,6 +1185,7 @@ typedef struct wide_stats
 	uint64_t flushes, flush_bytes, compactions, compact_read_bytes, compact_write_bytes,
 		files_deleted;
 	uint64_t stalls, stall_us, row_lock_waits;
+	uint32_t row_lock_waiters;		/* processes that wait for a row now */
 	uint64_t row_lock_bytes;		/* shared memory outside of the segment that row locks have */
 	uint64_t spills, spilled_bytes; /* of batches that were larger than their memory */
 } wide_stats;

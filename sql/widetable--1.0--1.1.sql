@@ -87,7 +87,8 @@ CREATE FUNCTION @extschema@.store_statistics(
         OUT snapshots int, OUT oldest_snapshot pg_lsn, OUT pins int,
         OUT memtable_reserved bigint, OUT files_reserved bigint, OUT worker_pid int,
         OUT clock_ahead interval, OUT oldest_snapshot_pid int, OUT memtable_holder_pid int, OUT keeper_pid int,
-        OUT stats_reset timestamptz, OUT file_limit bigint, OUT dead_files bigint, OUT containers bigint, OUT row_lock_bytes bigint)
+        OUT stats_reset timestamptz, OUT file_limit bigint, OUT dead_files bigint, OUT containers bigint, OUT row_lock_bytes bigint,
+        OUT row_lock_waiters int)
     RETURNS record LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'wt_sql_stat_store';
 CREATE FUNCTION @extschema@.file_statistics(
         OUT relid oid, OUT table_name text, OUT family text, OUT file bigint, OUT level int, OUT file_bytes bigint,

@@ -67,6 +67,7 @@ state_of_process(process_slot *s, wide_stats *out, uint64_t *oldest_pin)
 
 	out->processes += atomic_load_explicit(&s->pid, memory_order_relaxed) != 0;
 	out->pins += atomic_load_explicit(&s->pin, memory_order_relaxed) != 0;
+	out->row_lock_waiters += s->wait_table != 0;
 	if (pin != 0 && (*oldest_pin == 0 || pin < *oldest_pin))
 	{
 		*oldest_pin = pin;

@@ -164,6 +164,7 @@ wt_sql_stat_store(PG_FUNCTION_ARGS)
 	add_bigint(&row, s.dead_files);
 	add_bigint(&row, s.containers);
 	add_bigint(&row, s.row_lock_bytes);
+	add_int(&row, (int) s.row_lock_waiters);
 	return wt_result_one(&row, fcinfo);
 }
 
