@@ -1,7 +1,7 @@
 # follow: a standby holds its replication slot, and makes a lost one again with a warning; the
 # health view works in recovery and tells its lag and its last error; a standby, and a recovery, of
 # a backup that was made before the store, have all of it; a recovery to before the store has none.
-# Takes about 20 seconds.
+# Takes about 40 seconds.
 . "${0%/*}/common.sh"
 HEALTH="SELECT state, in_recovery, lag_bytes, lag_seconds, slot, worker_pid > 0, keeper_pid > 0, last_error FROM widetable.pg_stat_widetable_health"
 caught_up() { lsn=$(q 'SELECT pg_current_wal_lsn()'); for _ in $(seq 50); do [ "$(there "$1" "SELECT pg_last_wal_replay_lsn() >= '$lsn'")" = t ] && return; sleep 0.2; done; echo "not ok - the standby catches up"; BAD=1; }
@@ -32,8 +32,10 @@ old=$(there "$T/data.early" 'SELECT worker_pid FROM widetable.pg_stat_widetable_
 from=$(there "$T/data.early" "SELECT restart_lsn FROM pg_replication_slots WHERE slot_name = 'widetable'")
 for _ in 1 2 3 4; do q "SELECT pg_logical_emit_message(false, 'x', 'x')" 'SELECT pg_switch_wal()' CHECKPOINT >/dev/null; done
 caught_up "$T/data.early"
-for _ in $(seq 150); do [ "$(there "$T/data.early" "SELECT restart_lsn - '$from' > 48 * 1024 * 1024 FROM pg_replication_slots WHERE slot_name = 'widetable'")" = t ] && break; sleep 0.1; done
+for _ in $(seq 300); do [ "$(there "$T/data.early" "SELECT restart_lsn - '$from' > 48 * 1024 * 1024 FROM pg_replication_slots WHERE slot_name = 'widetable'")" = t ] && break; sleep 0.1; done
 first=$(find "$T/data.early/pg_wal" -maxdepth 1 -name '0*' | sort | head -n 1)
+q "SELECT pg_logical_emit_message(false, 'x', 'x')" CHECKPOINT >/dev/null
+caught_up "$T/data.early"
 there "$T/data.early" CHECKPOINT "SELECT pg_terminate_backend($old, 5000)" >/dev/null
 ok "$([ ! -e "$first" ]; echo $?)" "the standby removes WAL that it has searched"
 await_there "$T/data.early" "held.t" "SELECT slot, worker_pid <> $old FROM widetable.pg_stat_widetable_health"
