@@ -21,7 +21,7 @@ checkpoint_ms() { for i in $(seq "$1"); do
 	q "INSERT INTO w VALUES ($i, 'c')" >/dev/null
 	a=$(ms); q CHECKPOINT >/dev/null; echo $(($(ms) - a)); done | sort -n | sed -n "$((($1 + 1) / 2))p"; }
 
-new_cluster "shared_preload_libraries = 'widetable'" "widetable.memtable_size = '1MB'" "wal_keep_size = '256MB'" "log_checkpoints = on"
+new_cluster "shared_preload_libraries = 'widetable'" "widetable.memtable_size = '1MB'" "wal_keep_size = '256MB'" "log_checkpoints = on" "autovacuum = off"
 q 'CREATE EXTENSION widetable' "CREATE FOREIGN TABLE w (k int, v text) SERVER widetable OPTIONS (key 'k')" \
 	"INSERT INTO w SELECT g, repeat(md5(g::text), 10) FROM generate_series(1, 20000) g" CHECKPOINT
 
@@ -37,13 +37,21 @@ there "$T/data.late" 'CREATE EXTENSION widetable' "CREATE FOREIGN TABLE w (k int
 is "$(ours "$T/data" | wc -l)|$(ours "$T/data.standby" | wc -l)|$(ours "$T/data.late" | wc -l)" "2|1|2" "keeper and worker run, on the standby the worker"
 sleep 16
 for d in data data.standby data.late; do asleep "$T/$d"; ok $? "$d: the processes sleep"; done
-a=$(wakeups "$T/data") b=$(wakeups "$T/data.standby") c=$(wakeups "$T/data.late")
-sleep 20
-n=$(($(wakeups "$T/data") - a))
+# WAL of the server's other processes wakes the standby, and is no idleness: counted again then
+for _ in 1 2 3; do
+	at=$(q 'SELECT pg_current_wal_insert_lsn()')
+	a=$(wakeups "$T/data") b=$(wakeups "$T/data.standby") c=$(wakeups "$T/data.late")
+	sleep 20
+	a2=$(wakeups "$T/data") b2=$(wakeups "$T/data.standby") c2=$(wakeups "$T/data.late")
+	[ "$(q 'SELECT pg_current_wal_insert_lsn()')" = "$at" ] && break
+	echo "# the server has written WAL meanwhile"
+	asleep "$T/data.standby"
+done
+n=$((a2 - a))
 [ $n -le 2 ]; ok $? "preloaded: at most one wake-up in 10 seconds ($n in 20)"
-n=$(($(wakeups "$T/data.standby") - b))
+n=$((b2 - b))
 [ $n -le 2 ]; ok $? "standby: at most one wake-up in 10 seconds ($n in 20)"
-n=$(($(wakeups "$T/data.late") - c))
+n=$((c2 - c))
 [ $n -le 2 ]; ok $? "not preloaded: at most one wake-up in 10 seconds ($n in 20)"
 
 # a checkpoint does not wait for a keeper that sleeps
