@@ -262,7 +262,7 @@ INSERT INTO priv.matrix (object, statement) VALUES
     ('compact(regclass,boolean)', $$SELECT widetable.compact(major => false)$$),
     ('verify(regclass)', $$SELECT widetable.verify('priv.t')$$),
     ('verify(regclass)', $$SELECT widetable.verify()$$),
-    ('salvage(regclass,boolean)', $$SELECT widetable.salvage('priv.t')$$),
+    ('salvage(regclass,boolean,regclass)', $$SELECT widetable.salvage('priv.t')$$),
     ('copy_tables(name)', $$SELECT widetable.copy_tables('template1')$$),
     ('prepare_upgrade(boolean)', $$SELECT widetable.prepare_upgrade(false)$$),
     ('split_keys(regclass,integer)', $$SELECT widetable.split_keys('priv.t', 2)$$),

@@ -190,8 +190,9 @@ REVOKE ALL ON FUNCTION @extschema@.prepare_upgrade(boolean) FROM PUBLIC;
 
 -- ------------------------------------------------------------------ damage
 
--- Makes readable what can be read of the damaged files of a table; what cannot is given up.
-CREATE FUNCTION @extschema@.salvage(rel regclass, dry_run boolean DEFAULT false, OUT family text, OUT file text,
-    OUT lost_from bytea, OUT lost_to bytea, OUT rows_lost bigint, OUT cells_lost bigint, OUT cells_kept bigint, OUT problem text)
+-- Makes readable what can be read of the damaged files of a table; what cannot is given up.  With
+-- copy_to, copies it into that table instead.
+CREATE FUNCTION @extschema@.salvage(rel regclass, dry_run boolean DEFAULT false, copy_to regclass DEFAULT NULL,
+    OUT family text, OUT file text, OUT lost_from bytea, OUT lost_to bytea, OUT rows_lost bigint, OUT cells_lost bigint, OUT cells_kept bigint, OUT problem text)
     RETURNS SETOF record LANGUAGE C VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wt_sql_salvage';
-REVOKE ALL ON FUNCTION @extschema@.salvage(regclass, boolean) FROM PUBLIC;
+REVOKE ALL ON FUNCTION @extschema@.salvage(regclass, boolean, regclass) FROM PUBLIC;

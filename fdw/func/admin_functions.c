@@ -35,6 +35,7 @@
 #include "fdw/ddl/share.h"
 #include "fdw/func/call.h"
 #include "fdw/func/result.h"
+#include "fdw/func/salvage_copy.h"
 #include "fdw/store/clock.h"
 #include "fdw/store/compat.h"
 #include "fdw/store/error.h"
@@ -355,10 +356,27 @@ wt_sql_salvage(PG_FUNCTION_ARGS)
 	wt_call_need_arg(fcinfo, 0, "rel");
 	wt_call_need_arg(fcinfo, 1, "dry_run");
 	PreventCommandDuringRecovery("salvage()");
+	if (!PG_ARGISNULL(2) && PG_GETARG_BOOL(1))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("dry_run and copy_to cannot be used together"),
+				 errhint("With copy_to, the damaged table is not changed.")));
 	wt_call_rel(&c, fcinfo, "salvage()", 0, WT_CALL_ANYBODY);
 	InitMaterializedSRF(fcinfo, 0);
 	if (!wt_engine_table(c.t, false, &c.e))
 		return (Datum) 0;
+	if (!PG_ARGISNULL(2))
+	{
+		/* the call's argument 0 is the table that is written to */
+		LOCAL_FCINFO(to_args, 1);
+		WtCall to;
+
+		InitFunctionCallInfoData(*to_args, fcinfo->flinfo, 1, InvalidOid, NULL, NULL);
+		to_args->args[0] = fcinfo->args[2];
+		wt_call_rel(&to, to_args, "salvage()", CMD_INSERT, WT_CALL_OWNER);
+		wt_salvage_copy(&c, &to, rsinfo);
+		return (Datum) 0;
+	}
 	for (int i = 0; i < c.e.nall; i++)
 	{
 		dlist_head list;

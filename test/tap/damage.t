@@ -1,6 +1,6 @@
 # damage: a byte or a file of the store is lost.  The store opens, other tables can be read and
 # written, reads of what is lost raise XX001 and never return less, also after compactions and
-# restarts; DROP, TRUNCATE and salvage() end it.  Takes about 60 seconds.
+# restarts; DROP, TRUNCATE and salvage() end it.  Takes about 80 seconds.
 . "${0%/*}/common.sh"
 # without workers, the calling session does flushes and compactions
 new_cluster "shared_preload_libraries = 'widetable'" "widetable.workers = 0" "autovacuum = off" "max_parallel_workers_per_gather = 0" "wal_keep_size = 0" "min_wal_size = 32MB"
@@ -69,6 +69,25 @@ at_rest() {
 	"$BIN/widetable_check" "$T/data" >"$T/check.out"
 	is "$?" "$1" "$2: exit status of widetable_check"
 	is "$(cat "$store"/* 2>/dev/null | md5sum; ls "$store")" "$sum" "$2: it changes nothing"
+}
+# copied FAMILY TITLE LOOK: salvage() into another table copies all that is not in the ranges that it
+# reports, with all versions and timestamps, and nothing else; t is as it was
+copied() {
+	q "CREATE FOREIGN TABLE c (k text COLLATE \"C\", n int, v text, more jsonb OPTIONS (family 'm'))
+	SERVER widetable OPTIONS (key 'k, n desc', families '{\"d\": {\"versions\": 3}, \"m\": {}}')" \
+		"CREATE TABLE gone AS SELECT * FROM widetable.salvage('t', copy_to => 'c')" >/dev/null
+	is "$(q "SELECT count(*) > 0 FROM gone WHERE lost_from IS NOT NULL AND family = '$1'" "SELECT count(*) FROM gone WHERE lost_from IS NULL")" "t
+2" "$2: salvage() into a table says what is not copied"
+	is "$(q "SELECT count(*) FROM truth x JOIN c USING (k, n) WHERE c.v IS NOT NULL AND (x.v IS DISTINCT FROM c.v OR (c.more IS NOT NULL AND x.more IS DISTINCT FROM c.more))" \
+		"SELECT count(*) FROM c WHERE n > 0 AND NOT EXISTS (SELECT FROM truth x WHERE x.k = c.k AND x.n = c.n)")" "0
+0" "$2: nothing else is copied"
+	is "$(q "SELECT count(*) FROM truth x LEFT JOIN c USING (k, n) WHERE c.v IS DISTINCT FROM x.v AND NOT EXISTS (SELECT FROM gone WHERE family = 'd'
+		AND widetable.encode_key('t', x.k, x.n) >= lost_from AND (widetable.encode_key('t', x.k, x.n) <= lost_to OR substr(widetable.encode_key('t', x.k, x.n), 1, length(lost_to)) = lost_to))")" "0" "$2: all outside of these ranges is copied"
+	q 'SELECT widetable.flush()' "SELECT widetable.compact('c')" >/dev/null
+	is "$(q "SELECT sum(cells_kept) = (SELECT sum(cells + memtable_cells) FROM widetable.pg_stat_widetable_families WHERE table_name = 'public.c') FROM gone")" "t" "$2: it counts what it copies"
+	is "$(q 'SELECT right_, refused FROM look()')" "$3" "$2: the damaged table is as it was"
+	like "$(q "SELECT * FROM widetable.salvage('t', copy_to => 'c')")" 'It has rows' "$2: a table with rows is refused"
+	q 'DROP FOREIGN TABLE c' 'DROP TABLE gone' >/dev/null
 }
 newest_file() { q "SELECT lpad(to_hex(container), 8, '0') || '.sst' FROM widetable.pg_stat_widetable_files WHERE table_name = 'public.t' AND family = '$1' ORDER BY $2 LIMIT 1"; }
 
@@ -147,6 +166,7 @@ for what in 'rm file' 'cut file' 'flip data' 'flip footer' 'flip meta' 'empty fi
 			is "$(ls "$store/$big" 2>/dev/null)" "" "$what: DROP frees the file"
 			verify_store "$what, DROP" ;;
 		*)
+			copied 'd' "$what" "$before"
 			lost=$(q "SELECT count(*) > 0, sum(rows_lost) FILTER (WHERE lost_from IS NULL) > 0 FROM widetable.salvage('t', dry_run => true)")
 			is "$lost" "t|t" "$what: salvage() says what would be lost"
 			like "$(q 'SELECT count(*) FROM t')" 'ERROR' "$what: dry_run changes nothing"
@@ -172,6 +192,16 @@ start
 whole 'file is back'
 is "$(q "SELECT count(*) FROM widetable.salvage('t')")" "0" "file is back: nothing to salvage"
 
+# salvage() with wrong arguments
+q 'CREATE FOREIGN TABLE c (k text COLLATE "C", n int, v text) SERVER widetable OPTIONS (key '"'k, n desc'"')' \
+	'CREATE FOREIGN TABLE o (k text) SERVER widetable OPTIONS (key '"'k'"')' 'CREATE TABLE heap (a int)' >/dev/null
+like "$(VERBOSITY=verbose q "SELECT widetable.salvage('heap')")" 'ERROR:  42809' "salvage() of an ordinary table"
+like "$(VERBOSITY=verbose q "SELECT widetable.salvage('t', copy_to => 'heap')")" 'ERROR:  42809' "salvage() into one"
+like "$(VERBOSITY=verbose q "SELECT widetable.salvage('t', copy_to => 't')")" 'ERROR:  55000.*' "salvage() of a table into itself"
+like "$(VERBOSITY=verbose q "SELECT widetable.salvage('t', copy_to => 'o')")" 'ERROR:  55000.*' "salvage() into a table with another key"
+like "$(VERBOSITY=verbose q "SELECT widetable.salvage('t', copy_to => 'c')")" 'ERROR:  42704.*' "salvage() into a table without the families"
+like "$(VERBOSITY=verbose q "SELECT widetable.salvage('t', true, 'c')")" 'ERROR:  22023.*' "salvage() with dry_run and copy_to"
+is "$(q 'SELECT count(*) FROM c')" "0" "nothing was written"
 q 'CREATE ROLE nobody' >/dev/null
 like "$(VERBOSITY=verbose q 'SET ROLE nobody' "SELECT widetable.salvage('t')")" 'ERROR:  42501' "salvage() is for superusers"
 finish
