@@ -131,16 +131,34 @@ lock_bucket_next_order(const lock_view *v)
 	return v->block != NULL ? v->block->order + 1 : 0;
 }
 
+/* Returns the number of entries for which a block of this order has room. */
+static uint32_t
+capacity_of(uint32_t order)
+{
+	size_t bytes = (size_t) LOCK_UNIT << order;
+
+	return (uint32_t) ((bytes - sizeof(lock_block)) / (sizeof(uint64_t) + sizeof(uint32_t)));
+}
+
+bool
+lock_bucket_may_shrink(const lock_view *v, uint32_t *order)
+{
+	*order = 0;
+	if (v->block == NULL)
+		return false;
+	while (capacity_of(*order) / 2 < v->block->used)
+		++*order;
+	return *order + 2 <= v->block->order;
+}
+
 lock_ref
-lock_bucket_exchange(lock_view *v, lock_ref ref, void *block)
+lock_bucket_exchange(lock_view *v, uint32_t order, lock_ref ref, void *block)
 {
 	lock_ref old_ref = atomic_load_explicit(&v->bucket->block, memory_order_relaxed);
 	lock_block *old = v->block, *b = block;
-	uint32_t order = lock_bucket_next_order(v);
-	size_t bytes = (size_t) LOCK_UNIT << order;
 
 	b->order = order;
-	b->capacity = (uint32_t) ((bytes - sizeof(*b)) / (sizeof(uint64_t) + sizeof(uint32_t)));
+	b->capacity = capacity_of(order);
 	b->used = b->unused = 0;
 	memset(b->entry, 0, b->capacity * sizeof(uint64_t));
 	v->block = b;

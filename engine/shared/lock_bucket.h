@@ -121,12 +121,15 @@ extern bool lock_bucket_add(const lock_view *v, uint64_t tag, uint32_t owner, wi
 							bool full);
 /* Returns the order of a block that has more room than the bucket's present one. */
 extern uint32_t lock_bucket_next_order(const lock_view *v);
+/* Returns true if the bucket has a block that is four times as large as its entries need, or more;
+ * *order: of a block that has room for twice as many. */
+extern bool lock_bucket_may_shrink(const lock_view *v, uint32_t *order);
 /*
- * Makes the block at `ref` the bucket's, and moves the entries of the present one to it.
- * Returns the present block's reference, or 0; the caller frees it.
- * Requires: the new block has the order lock_bucket_next_order.
+ * Makes the block of this order at `ref` the bucket's, and moves the entries of the present one to
+ * it.  Returns the present block's reference, or 0; the caller frees it.
+ * Requires: the order is lock_bucket_next_order, or that of lock_bucket_may_shrink.
  */
-extern lock_ref lock_bucket_exchange(lock_view *v, lock_ref ref, void *block);
+extern lock_ref lock_bucket_exchange(lock_view *v, uint32_t order, lock_ref ref, void *block);
 
 /*
  * Removes an entry, and the block if the bucket itself has room for all that are left.

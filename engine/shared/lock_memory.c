@@ -9,9 +9,9 @@
  *                     0 for other units.  This and the head are in a block themselves.
  *     blocks          a free one has a free_link
  *
- * A new chunk is as large as a quarter of those that exist, so there are few of them, and at
- * least 1 MB.  The host's limit is checked in two ways: all chunks together have at most that many
- * bytes, and blocks in use have at most 7/8 of it, unless the caller may use the reserve.
+ * A new chunk is as large as an eighth to a quarter of those that exist, so there are few of them,
+ * and at least 1 MB.  The host's limit is checked in two ways: all chunks together have at most
+ * that many bytes, and blocks in use have at most 7/8 of it, unless the caller may use the reserve.
  *
  * Invariants
  *  - A chunk that has a block in use is not given back.  So a process that sees a reference where
@@ -387,6 +387,22 @@ lock_memory_allocate(wide_db *db, uint32_t order, bool reserve, lock_ref *ref)
 		else
 			TRY(chunk_make(db, order));
 	}
+}
+
+lock_ref
+lock_memory_take(wide_db *db, uint32_t order)
+{
+	uint32_t unmapped = 0;
+	lock_ref ref = 0;
+
+	do
+	{
+		if (segment_spin(db, &memory_of(db)->spin) != WIDE_OK)
+			return 0;
+		take_block(db, order, &ref, &unmapped);
+		segment_unspin(db, &memory_of(db)->spin);
+	} while (unmapped != 0 && map_chunk(db, unmapped - 1) == WIDE_OK);
+	return ref;
 }
 
 void

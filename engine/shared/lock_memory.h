@@ -66,6 +66,8 @@ extern wide_status lock_memory_map(wide_db *db, lock_ref ref);
  * Errors: WIDE_LIMIT: the host allows no more; WIDE_NOMEM: the host has no more; WIDE_POISONED.
  */
 extern wide_status lock_memory_allocate(wide_db *db, uint32_t order, bool reserve, lock_ref *ref);
+/* As lock_memory_allocate, from the chunks that there are.  Returns 0 if they have no room. */
+extern lock_ref lock_memory_take(wide_db *db, uint32_t order);
 /* Frees a block.  Requires: its chunk is mapped here; no spin word is held. */
 extern void lock_memory_free(wide_db *db, lock_ref ref);
 

@@ -58,6 +58,7 @@
 #include "engine/shared/layout.h"
 #include "engine/shared/lock_bucket.h"
 #include "engine/shared/lock_memory.h"
+#include "engine/shared/lock_table.h"
 #include "engine/shared/segment.h"
 
 #define FEW_LOCKS	1000 /* a process with less may use the reserve */
@@ -71,9 +72,10 @@ struct lock_local
 {
 	uint64_t *list; /* hashes of the rows with locks of this process, each once */
 	int n, cap;
-	bool all;		/* the list does not have those from before its beginning */
-	size_t held;	/* entries */
-	uint64_t after; /* newest lock_side.left of the buckets when they were locked */
+	bool all;		 /* the list does not have those from before its beginning */
+	size_t held;	 /* entries */
+	size_t released; /* since the last wide_row_lock_trim */
+	uint64_t after;	 /* newest lock_side.left of the buckets when they were locked */
 	/* a block that this process has allocated for a bucket, or taken away from one; 0 = none */
 	lock_ref spare;
 	uint32_t spare_order;
@@ -82,18 +84,6 @@ struct lock_local
 	int *savepoint;
 	int nsavepoints, savepoints_cap;
 };
-
-static inline lock_bucket *
-lock_table(wide_db *db)
-{
-	return LAYOUT_AT(db, db->seg->locks);
-}
-
-static inline uint32_t
-bucket_index(wide_db *db, uint64_t hash)
-{
-	return (uint32_t) hash & (db->seg->config.lock_buckets - 1);
-}
 
 wide_status
 row_lock_attach(wide_db *db)
@@ -108,56 +98,6 @@ static inline uint64_t
 row_hash(wide_table_id table, wide_bytes row)
 {
 	return hash_xxh3(row.data, row.len, 0x6c6f636b00000000ull ^ table);
-}
-
-/* ---------------------------------------------------------------- buckets */
-
-/* Takes the bucket's spin word.  v->block is not set. */
-static inline wide_status
-bucket_spin(wide_db *db, uint32_t index, lock_view *v)
-{
-	v->bucket = &lock_table(db)[index];
-	v->side = (lock_side *) (lock_table(db) + db->seg->config.lock_buckets) + index;
-	v->block = NULL;
-	return segment_spin(db, &v->bucket->spin);
-}
-
-static inline void
-bucket_leave(wide_db *db, const lock_view *v)
-{
-	segment_unspin(db, &v->bucket->spin);
-}
-
-/* With the spin word held: finds the bucket's block, which it has.  The spin word may be given up
- * meanwhile.  On failure it is not held. */
-static __attribute__((noinline)) wide_status
-bucket_find_block(wide_db *db, lock_view *v)
-{
-	lock_ref ref;
-
-	while ((ref = atomic_load_explicit(&v->bucket->block, memory_order_relaxed)) != 0)
-	{
-		v->block = lock_memory_at(db, ref);
-		if (v->block != NULL)
-			break;
-		bucket_leave(db, v);
-		TRY(lock_memory_map(db, ref));
-		TRY(segment_spin(db, &v->bucket->spin));
-	}
-	return WIDE_OK;
-}
-
-/*
- * Takes the bucket's spin word, with everything that belongs to the bucket mapped.
- * Errors: WIDE_NOMEM: it cannot be mapped; WIDE_POISONED.
- */
-static inline wide_status
-bucket_enter(wide_db *db, uint32_t index, lock_view *v)
-{
-	TRY(bucket_spin(db, index, v));
-	if (__builtin_expect(atomic_load_explicit(&v->bucket->block, memory_order_relaxed) != 0, 0))
-		return bucket_find_block(db, v);
-	return WIDE_OK;
 }
 
 /* Returns true if the locks of this owner count as free. */
@@ -235,11 +175,11 @@ remove_entries(wide_db *db, uint32_t index, const uint64_t *hash, uint64_t left,
 	lock_view v;
 	lock_ref empty = 0;
 	size_t removed = 0;
-	wide_status st = bucket_enter(db, index, &v);
+	wide_status st = lock_table_enter(db, index, &v);
 
 	/* then without the block */
 	if (st == WIDE_NOMEM)
-		TRY(bucket_spin(db, index, &v));
+		TRY(lock_table_spin(db, index, &v));
 	else
 		TRY(st);
 	if (left > atomic_load_explicit(&v.side->left, memory_order_relaxed))
@@ -256,7 +196,7 @@ remove_entries(wide_db *db, uint32_t index, const uint64_t *hash, uint64_t left,
 			removed = 1;
 		}
 	}
-	bucket_leave(db, &v);
+	lock_table_leave(db, &v);
 	if (empty != 0)
 		lock_memory_free(db, empty);
 	*n += removed;
@@ -274,7 +214,7 @@ remove_inline(wide_db *db, uint64_t hash, uint64_t left, size_t *n)
 	bool found = false;
 	lock_view v;
 
-	if (bucket_spin(db, bucket_index(db, hash), &v) != WIDE_OK)
+	if (lock_table_spin(db, lock_table_index(db, hash), &v) != WIDE_OK)
 		return false;
 	if (__builtin_expect(atomic_load_explicit(&v.bucket->block, memory_order_relaxed) == 0, 1))
 	{
@@ -287,7 +227,7 @@ remove_inline(wide_db *db, uint64_t hash, uint64_t left, size_t *n)
 				found = true;
 			}
 	}
-	bucket_leave(db, &v);
+	lock_table_leave(db, &v);
 	*n += found;
 	return found;
 }
@@ -300,7 +240,7 @@ remove_inline(wide_db *db, uint64_t hash, uint64_t left, size_t *n)
 static bool
 may_have_entries(wide_db *db, uint32_t index)
 {
-	lock_bucket *b = &lock_table(db)[index];
+	lock_bucket *b = &lock_table_buckets(db)[index];
 	bool may = atomic_load_explicit(&b->block, memory_order_acquire) != 0;
 
 	for (int i = 0; i < LOCK_INLINE; i++)
@@ -339,7 +279,7 @@ list_sort(wide_db *db, int from)
 	size_t *first = calloc(buckets, sizeof(*first));
 
 	for (size_t i = 0; sorted != NULL && first != NULL && i < n; i++)
-		first[bucket_index(db, list[i])]++;
+		first[lock_table_index(db, list[i])]++;
 	for (uint32_t b = 0; sorted != NULL && first != NULL && b < buckets; b++)
 	{
 		size_t of_bucket = first[b];
@@ -348,7 +288,7 @@ list_sort(wide_db *db, int from)
 		at += of_bucket;
 	}
 	for (size_t i = 0; at == n && i < n; i++)
-		sorted[first[bucket_index(db, list[i])]++] = list[i];
+		sorted[first[lock_table_index(db, list[i])]++] = list[i];
 	if (at == n)
 		memcpy(list, sorted, n * sizeof(*sorted));
 	free(sorted);
@@ -371,7 +311,7 @@ remove_listed(wide_db *db, int from, uint64_t left, size_t *n)
 
 		if (remove_inline(db, *hash, left, n))
 			continue;
-		st = remove_entries(db, bucket_index(db, *hash), hash, left, n);
+		st = remove_entries(db, lock_table_index(db, *hash), hash, left, n);
 		if (st != WIDE_OK)
 			failed = st;
 	}
@@ -411,6 +351,7 @@ wide_row_unlock(wide_db *db, uint64_t left)
 	l->after = 0;
 	l->held = 0;
 	l->nsavepoints = 0;
+	l->released += n;
 }
 
 /* Removes the void entries of this process's slot. */
@@ -427,6 +368,11 @@ remove_void(wide_db *db)
 void
 wide_row_lock_trim(wide_db *db)
 {
+	struct lock_local *l = db->locks;
+
+	if (__builtin_expect(l->released >= FEW_LOCKS, 0))
+		lock_table_shrink(db, l->released);
+	l->released = 0;
 	lock_memory_trim(db);
 }
 
@@ -474,7 +420,7 @@ bucket_take(wide_db *db, lock_view *v, uint64_t hash, wide_table_id table, bool 
 		return TAKEN_NOW;
 	if (l->spare == 0 || l->spare_order != lock_bucket_next_order(v))
 		return TAKEN_NO_ROOM;
-	l->spare = lock_bucket_exchange(v, l->spare, lock_memory_at(db, l->spare));
+	l->spare = lock_bucket_exchange(v, l->spare_order, l->spare, lock_memory_at(db, l->spare));
 	l->spare_order = 0;
 	return lock_bucket_add(v, tag, me, table, full) ? TAKEN_NOW : TAKEN_NO_ROOM;
 }
@@ -489,7 +435,7 @@ try_lock(wide_db *db, uint64_t hash, wide_table_id table, bool full, enum lock_t
 	lock_view v;
 	uint32_t other;
 
-	TRY(bucket_enter(db, bucket_index(db, hash), &v));
+	TRY(lock_table_enter(db, lock_table_index(db, hash), &v));
 	*how = bucket_take(db, &v, hash, table, full, &other);
 	/* read while the lock is there: a process changes its owner value before it takes the locks
 	 * that the new value is for, and after it has given back those of the old one */
@@ -499,7 +445,7 @@ try_lock(wide_db *db, uint64_t hash, wide_table_id table, bool full, enum lock_t
 		*order = lock_bucket_next_order(&v);
 	else
 		left = atomic_load_explicit(&v.side->left, memory_order_relaxed);
-	bucket_leave(db, &v);
+	lock_table_leave(db, &v);
 	if (left > l->after)
 		l->after = left;
 	return WIDE_OK;
@@ -606,6 +552,7 @@ wide_row_lock_undo(wide_db *db)
 		st = remove_all_entries(db, 0, &n);
 	l->n = to;
 	l->held -= n;
+	l->released += n;
 	/* rows that are still locked are not in the list any more; poison: locks do not matter then */
 	if (st == WIDE_NOMEM)
 		l->all = true;
@@ -629,7 +576,7 @@ size_t
 wide_row_locks_total(wide_db *db)
 {
 	uint32_t buckets = db->seg->config.lock_buckets;
-	lock_bucket *b = lock_table(db);
+	lock_bucket *b = lock_table_buckets(db);
 	lock_side *side = (lock_side *) (b + buckets);
 	size_t n = 0;
 
@@ -676,11 +623,11 @@ holder_of(wide_db *db, uint64_t hash)
 	int64_t place, free_place;
 	uint32_t owner;
 
-	if (bucket_enter(db, bucket_index(db, hash), &v) != WIDE_OK)
+	if (lock_table_enter(db, lock_table_index(db, hash), &v) != WIDE_OK)
 		return 0;
 	place = lock_bucket_find(&v, lock_bucket_tag(hash), &free_place);
 	owner = place != LOCK_NOWHERE ? lock_bucket_owner(&v, place) : 0;
-	bucket_leave(db, &v);
+	lock_table_leave(db, &v);
 	return pid_of(db, owner);
 }
 
@@ -707,12 +654,12 @@ copy_entries(wide_db *db, uint32_t index, lock_copies *c)
 	{
 		int64_t places;
 
-		TRY(bucket_enter(db, index, &v));
+		TRY(lock_table_enter(db, index, &v));
 		places = lock_bucket_places(&v);
 		c->n = places <= c->cap ? places : 0;
 		for (int64_t i = 0; i < c->n; i++)
 			c->at[i].owner = lock_bucket_get(&v, i, &c->at[i].tag, &c->at[i].table);
-		bucket_leave(db, &v);
+		lock_table_leave(db, &v);
 		if (c->n > 0)
 			return WIDE_OK;
 		free(c->at);
@@ -743,7 +690,7 @@ each_waiting(wide_db *db, process_slot *s, void (*fn)(void *arg, const wide_lock
 	} while ((serial & 1) == 0 && atomic_load(&s->wait_serial) != serial);
 	if ((serial & 1) != 0 || info.table == 0 || info.pid == 0)
 		return;
-	info.bucket = bucket_index(db, hash);
+	info.bucket = lock_table_index(db, hash);
 	info.tag = lock_bucket_tag(hash);
 	info.row = (wide_bytes) {row, info.row_len < sizeof(row) ? info.row_len : sizeof(row)};
 	info.holder = holder_of(db, hash);

@@ -255,6 +255,45 @@ test_many(void **state)
 	fixture_unmap(base, cfg);
 }
 
+/* Some locks stay when those of a large transaction around them go: they do not keep its memory. */
+static void
+test_shrink(void **state)
+{
+	void *base = locks_map();
+	wide_db *a = locks_attach(base);
+	wide_db *b = locks_attach(base);
+	uint64_t holder;
+
+	for (int round = 0; round < 3; round++)
+	{
+		if (round == 1)
+			assert_int_equal(wide_row_lock_savepoint(a), WIDE_OK);
+		for (uint32_t i = 0; i < 1000000; i++)
+		{
+			assert_int_equal(lock_row(a, 1, i, &holder), WIDE_OK);
+			if (i % 500 == 0)
+				assert_int_equal(lock_row(b, 2, i, &holder), WIDE_OK);
+		}
+		if (round == 1)
+			wide_row_lock_undo(a);
+		wide_row_unlock(a, 0);
+		wide_row_lock_trim(a);
+		assert_true(a->seg->lock_memory.used <= 256 * 1024);
+		assert_true(lock_chunks_bytes() <= 4 << 20);
+		for (uint32_t i = 0; i < 1000000; i += 500)
+			assert_int_equal(lock_row(a, 2, i, &holder), WIDE_BUSY);
+		assert_int_equal(wide_row_locks_total(a), 2000);
+		assert_int_equal(wide_row_locks_held(b), 2000);
+		wide_row_unlock(b, 0);
+		wide_row_lock_trim(b);
+		assert_int_equal(wide_row_locks_total(a), 0);
+		assert_int_equal(a->seg->lock_memory.used, 0);
+	}
+	wide_detach(a);
+	wide_detach(b);
+	fixture_unmap(base, cfg);
+}
+
 /* Some locks of others are between those of one with many: nobody loses any. */
 static void
 test_between(void **state)
@@ -902,13 +941,14 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_basic),			cmocka_unit_test(test_look),
-		cmocka_unit_test(test_early),			cmocka_unit_test(test_many),
-		cmocka_unit_test(test_between),			cmocka_unit_test(test_limit),
-		cmocka_unit_test(test_no_memory),		cmocka_unit_test(test_unmapped),
-		cmocka_unit_test(test_memory),			cmocka_unit_test(test_model),
-		cmocka_unit_test(test_processes),		cmocka_unit_test(test_savepoint),
-		cmocka_unit_test(test_savepoint_after), cmocka_unit_test(test_death_inside),
+		cmocka_unit_test(test_basic),		 cmocka_unit_test(test_look),
+		cmocka_unit_test(test_early),		 cmocka_unit_test(test_many),
+		cmocka_unit_test(test_shrink),		 cmocka_unit_test(test_between),
+		cmocka_unit_test(test_limit),		 cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_unmapped),	 cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_model),		 cmocka_unit_test(test_processes),
+		cmocka_unit_test(test_savepoint),	 cmocka_unit_test(test_savepoint_after),
+		cmocka_unit_test(test_death_inside),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
