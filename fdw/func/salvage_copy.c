@@ -215,18 +215,19 @@ copy_family(Copy *c)
 			c->bounded = false;
 			continue;
 		}
-		/* the scan begins again, with the row that it may not have read to its end */
-		c->cells -= c->of_row;
-		c->of_row = 0;
 		/* rows of other files may lie before the damage; each time the range is smaller */
 		if (wt_bytes_cmp(lo, key_bytes(&c->at)) > 0 &&
 			(!c->bounded || wt_bytes_cmp(lo, key_bytes(&c->end)) < 0))
 		{
 			set_key(&c->end, lo.data, lo.len);
 			c->bounded = true;
+			/* the scan begins again, with the row that it may not have read to its end */
+			c->cells -= c->of_row;
+			c->of_row = 0;
 			continue;
 		}
 		report_range(c);
+		c->of_row = 0;
 		c->bounded = false;
 		if (!pass_damage(c))
 			return;
