@@ -14,7 +14,8 @@
  *    A family may be dropped meanwhile; then the copy is dead at once (file_set_link_slot).
  *  - A file that a replay would link again, or that is not synced or listed yet, stays where it is.
  *  - A damaged file stays in its container, whose other files stay there with it: the container
- *    would not become empty.  Damage that is not marked yet is found before the copy.
+ *    would not become empty.  Damage that is not marked yet is found before the copy and is marked,
+ *    so the next gathering does not read the file again.
  *  - After a gathering of small containers there are at most half as many of them and one.
  *
  * Locking: LOCK_SET to choose; none while bytes are copied.
@@ -34,6 +35,7 @@
 #include "engine/sst/sst_container.h"
 #include "engine/sst/sst_file.h"
 #include "engine/sst/sst_verify.h"
+#include "engine/set/damage.h"
 #include "engine/set/edit.h"
 #include "engine/set/file_set.h"
 #include "engine/set/pin.h"
@@ -340,6 +342,8 @@ copy_files(gathering *g)
 		st = sst_verify(g->db, &f[i], NULL, NULL);
 		if (st == WIDE_OK)
 			st = read_file(g, &f[i]);
+		if (st == WIDE_CORRUPT)
+			TRY(damage_set_aside(g->db, &f[i]));
 		if (st == WIDE_CORRUPT || st == WIDE_IO)
 		{
 			failure = st;

@@ -393,6 +393,13 @@ test_damage(void **state)
 		;
 	assert_true(st == WIDE_END || st == WIDE_CORRUPT);
 	assert_int_equal(file_of(&m, 1).container, f.container);
+	/* the gathering marks it: a later one does not read it again */
+	assert_true(file_set_slot_by_number(m.s.db, f.number)->meta.flags & FILE_DAMAGED);
+	for (int i = 0; i < 3; i++)
+	{
+		m.s.now += 70000000;
+		assert_int_equal(wide_work(m.s.db), WIDE_END);
+	}
 	other = file_of(&m, 0);
 	assert_true(other.container != f.container);
 	expect_rows(&m, 0, "0/a/q=v;");
