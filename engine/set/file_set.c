@@ -8,8 +8,8 @@
  *  - A file belongs to version v if added_version <= v, and it is live or
  *    removed_version > v.  Dead slots stay until no pin needs them, so the list of
  *    any pinned version can be put together under LOCK_SET at any time.
- *  - A process publishes its oldest pin in slot->pin *before* it reads the version
- *    again; a process that removes files reads the pins after the version has risen.
+ *  - A process publishes its oldest and newest pins (slot->pin, pin_last) *before* it reads
+ *    the version again; a process that removes files reads the pins after the version has risen.
  *    Both are seq_cst, so one of them sees the other.
  *  - A flush makes its files part of version v, then marks the memtable
  *    MEMTABLE_FLUSHED, then goes on to v + 1 and records that as freed_version.
@@ -349,6 +349,8 @@ file_set_hold(wide_db *db, const uint64_t *numbers, int n, bool hold)
 		if (f != NULL)
 			f->held = hold;
 	}
+	if (!hold)
+		db->seg->set.nothing_dead = 0;
 	segment_unlock(db, LOCK_SET);
 	return WIDE_OK;
 }

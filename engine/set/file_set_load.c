@@ -428,7 +428,7 @@ load_format(wide_db *db)
 	memset(layout_containers(db), 0, set->used_containers * sizeof(container_slot));
 	set->used_files = set->free_files = set->dead_first = set->dead_last = 0;
 	set->used_containers = set->free_containers = set->ncontainers = 0;
-	set->file_bytes = set->warned = 0;
+	set->file_bytes = set->nothing_dead = set->warned = 0;
 	set->ndead = set->npending = set->nunlisted = set->nfiles = set->reserved_files = 0;
 	set->older = set->lost = set->repair = 0;
 	/* a recovery that failed may have begun a manifest */

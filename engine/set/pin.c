@@ -3,7 +3,9 @@
  *
  * The rules of versions, pins and files_version are at the top of file_set.c.
  * A process publishes in its slot
- *   - its oldest pin (pin), which keeps files from being unlinked;
+ *   - its oldest and newest pins (pin, pin_last), which keep files from being unlinked: those of
+ *     the versions from the oldest to the newest one, so a reader that rests keeps what it has
+ *     found, but nothing that came and went later;
  *   - its oldest and newest pins that read memtables (mem_pin, mem_pin_last),
  *     which keep memtables from being reused.  Compactions take minutes and pin
  *     files only, so that writers need not wait for memory.
@@ -66,7 +68,7 @@ static void
 publish_rest(wide_db *db)
 {
 	const struct pin_local *local = db->pins;
-	uint64_t oldest = 0, mem_oldest = 0, mem_newest = 0;
+	uint64_t oldest = 0, newest = 0, mem_oldest = 0, mem_newest = 0;
 
 	for (const live_pin *p = local->pins; p < local->pins + local->npins; p++)
 	{
@@ -74,12 +76,15 @@ publish_rest(wide_db *db)
 			continue;
 		if (oldest == 0 || p->version < oldest)
 			oldest = p->version;
+		if (p->version > newest)
+			newest = p->version;
 		if (p->memtables && (mem_oldest == 0 || p->version < mem_oldest))
 			mem_oldest = p->version;
 		if (p->memtables && p->version > mem_newest)
 			mem_newest = p->version;
 	}
 	atomic_store_explicit(&db->slot->pin, oldest, memory_order_release);
+	atomic_store_explicit(&db->slot->pin_last, newest, memory_order_release);
 	atomic_store_explicit(&db->slot->mem_pin, mem_oldest, memory_order_release);
 	atomic_store_explicit(&db->slot->mem_pin_last, mem_newest, memory_order_release);
 }
@@ -131,6 +136,7 @@ take(wide_db *db, version_pin *pin, bool memtables)
 	do
 	{
 		pin->version = atomic_load(&db->seg->set.version);
+		atomic_store_explicit(&db->slot->pin_last, pin->version, memory_order_release);
 		if (local->npins == 0)
 			atomic_store_explicit(&db->slot->pin, pin->version, memory_order_release);
 		if (memtables)
@@ -139,7 +145,7 @@ take(wide_db *db, version_pin *pin, bool memtables)
 			if (first_memtables)
 				atomic_store_explicit(&db->slot->mem_pin, pin->version, memory_order_release);
 		}
-		/* other processes see all three before anything is read under the pin */
+		/* other processes see all of them before anything is read under the pin */
 		atomic_thread_fence(memory_order_seq_cst);
 		if (memtables)
 			pin_memtables(db, pin);
@@ -226,6 +232,7 @@ pin_detach(wide_db *db)
 			free(c);
 		}
 	atomic_store(&db->slot->pin, 0);
+	atomic_store(&db->slot->pin_last, 0);
 	atomic_store(&db->slot->mem_pin, 0);
 	atomic_store(&db->slot->mem_pin_last, 0);
 	free(local->pins);
@@ -233,20 +240,56 @@ pin_detach(wide_db *db)
 	db->pins = NULL;
 }
 
+void
+pin_read(wide_db *db, pin_ranges *out)
+{
+	process_slot *slots = layout_processes(db);
+
+	out->n = 0;
+	out->oldest = UINT64_MAX;
+	for (uint32_t i = 0; i < layout_processes_used(db); i++)
+	{
+		uint64_t first = atomic_load(&slots[i].pin), last = atomic_load(&slots[i].pin_last);
+		int at = 0;
+
+		if (first == 0)
+			continue;
+		/* a process that is taking or dropping a pin at this time may show a newer first */
+		last = last < first ? first : last;
+		out->oldest = first < out->oldest ? first : out->oldest;
+		/* many processes have the same pins; a range too many widens the last one */
+		while (at < out->n && (out->first[at] > first || out->last[at] < last))
+			at++;
+		if (at < out->n)
+			continue;
+		if (out->n < PIN_RANGES)
+		{
+			out->first[out->n] = first;
+			out->last[out->n++] = last;
+			continue;
+		}
+		at = PIN_RANGES - 1;
+		out->first[at] = first < out->first[at] ? first : out->first[at];
+		out->last[at] = last > out->last[at] ? last : out->last[at];
+	}
+}
+
+bool
+pin_ranges_need(const pin_ranges *r, uint64_t added, uint64_t removed)
+{
+	for (int i = 0; i < r->n && removed > r->oldest; i++)
+		if (added <= r->last[i] && removed > r->first[i])
+			return true;
+	return false;
+}
+
 uint64_t
 pin_oldest(wide_db *db)
 {
-	process_slot *slots = layout_processes(db);
-	uint64_t oldest = UINT64_MAX;
+	pin_ranges r;
 
-	for (uint32_t i = 0; i < layout_processes_used(db); i++)
-	{
-		uint64_t pin = atomic_load(&slots[i].pin);
-
-		if (pin != 0 && pin < oldest)
-			oldest = pin;
-	}
-	return oldest;
+	pin_read(db, &r);
+	return r.oldest;
 }
 
 /*

@@ -41,6 +41,22 @@ typedef struct family_files
 extern wide_status pin_files(wide_db *db, const version_pin *pin, wide_family_id family,
 							 family_files *out);
 
+#define PIN_RANGES 64
+
+/* The versions that processes have pinned: of each from its oldest to its newest one. */
+typedef struct pin_ranges
+{
+	int n;
+	uint64_t first[PIN_RANGES], last[PIN_RANGES]; /* both inclusive */
+	uint64_t oldest;							  /* UINT64_MAX: there is none */
+} pin_ranges;
+
+/* Reads the pins of all processes. */
+extern void pin_read(wide_db *db, pin_ranges *out);
+
+/* Returns true if a file that was added and removed with these versions belongs to a pinned one. */
+extern bool pin_ranges_need(const pin_ranges *r, uint64_t added, uint64_t removed);
+
 /* Returns the oldest version that any process has pinned; UINT64_MAX if there is none. */
 extern uint64_t pin_oldest(wide_db *db);
 

@@ -2,9 +2,11 @@
  * remove.c - removes files and memtables that no reader needs any more.
  *
  * A dead file (file_set.c) is unlinked when a durable edit has removed it
- * (pending == 0), no pin is older than its removal, no job holds it, the host holds no files, the
- * store is not poisoned, and no other slot, live or dead, refers to its container.
- * Until then only its slot is freed.  A flushed memtable is freed when no pin has it.
+ * (pending == 0), it belongs to no version that is pinned, no job holds it, the host holds no
+ * files, the store is not poisoned, and no other slot, live or dead, refers to its container.
+ * Until then only its slot is freed, also while the host holds files: that keeps files of the
+ * directory, not slots, of which a long base backup would use up all.  A flushed memtable is freed
+ * when no pin has it.
  *
  * Locking: LOCK_SET to find dead files and to free their slots; files are unlinked
  * without a lock, by the process in set.remover.  LOCK_COMMIT for memtables.
@@ -16,6 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "engine/set/remove.h"
+#include "engine/base/hash.h"
 #include "engine/base/injection_point.h"
 #include "engine/base/status.h"
 #include "engine/shared/cache.h"
@@ -85,23 +88,41 @@ typedef struct removal
 	int ngone;
 } removal;
 
+/* Returns what decides which dead slots can be freed, as one number.  Requires: LOCK_SET. */
+static uint64_t
+state_hash(wide_db *db, bool files_held, const pin_ranges *pins)
+{
+	const set_state *set = &db->seg->set;
+	uint64_t h[3] = {atomic_load(&set->version), set->npending, files_held};
+
+	h[0] = hash_xxh3(h, sizeof h, pins->oldest);
+	h[0] = hash_xxh3(pins->first, (size_t) pins->n * sizeof pins->first[0], h[0]);
+	return hash_xxh3(pins->last, (size_t) pins->n * sizeof pins->last[0], h[0]) | 1;
+}
+
 /*
- * Goes through the dead slots that no pin needs, in the order in which they died.  Frees those
- * whose container has others; finds up to REMOVE_BATCH of those that are the last ones, which are
- * freed when their containers are unlinked.  Nothing but a slot can lead to another slot of the
- * container: an edit that moves a file to another slot has a pin from before the death.
+ * Goes through the dead slots, in the order in which they died.  Of those that no pin needs it
+ * frees the ones whose container has others, and finds up to REMOVE_BATCH of the ones that are the
+ * last, which are freed when their containers are unlinked; if files are held, none of these.
+ * Nothing but a slot can lead to another slot of the container: an edit that moves a file to
+ * another slot has a pin from before the death.
  */
 static wide_status
-find_dead(wide_db *db, removal *r)
+find_dead(wide_db *db, bool files_held, removal *r, bool *did)
 {
+	set_state *set = &db->seg->set;
 	file_slot *files = layout_files(db);
-	uint64_t oldest;
+	pin_ranges pins;
+	uint64_t state;
 	uint32_t next;
+	bool freed = false;
 
 	r->n = r->ngone = 0;
 	TRY(segment_lock(db, LOCK_SET));
-	oldest = pin_oldest(db); /* read after the removals have raised the version: see file_set.c */
-	for (uint32_t i = db->seg->set.dead_first;
+	pin_read(db, &pins); /* after the removals have raised the version: see file_set.c */
+	/* with many dead files that are in use, going through them takes long */
+	state = state_hash(db, files_held, &pins);
+	for (uint32_t i = set->nothing_dead == state ? 0 : set->dead_first;
 		 i != 0 && r->n < REMOVE_BATCH && r->n + r->ngone < SLOTS_BATCH; i = next)
 	{
 		file_slot *f = &files[i - 1];
@@ -109,12 +130,12 @@ find_dead(wide_db *db, removal *r)
 		uint64_t number = f->meta.number;
 
 		next = f->dead_next;
-		if (f->removed_version > oldest)
-			break;
-		if (f->pending || f->held)
+		if (f->pending || f->held || pin_ranges_need(&pins, f->added_version, f->removed_version))
 			continue;
 		if (c->slots == 1)
 		{
+			if (files_held)
+				continue;
 			r->slots[r->n] = i - 1;
 			r->containers[r->n++] = c->number;
 			continue;
@@ -122,7 +143,10 @@ find_dead(wide_db *db, removal *r)
 		file_set_slot_free(db, f);
 		if (file_set_slot_by_number(db, number) == NULL)
 			r->gone[r->ngone++] = number;
+		freed = true;
 	}
+	set->nothing_dead = freed || r->n > 0 ? 0 : state;
+	*did |= freed;
 	segment_unlock(db, LOCK_SET);
 	return WIDE_OK;
 }
@@ -188,9 +212,9 @@ remove_unneeded(wide_db *db, bool *did)
 	*did = false;
 	TRY(segment_check(db));
 	TRY(remove_memtables(db, did));
-	if (db->seg->set.ndead == db->seg->set.npending || host_files_held(db) || !become_remover(db))
+	if (db->seg->set.ndead == db->seg->set.npending || !become_remover(db))
 		return WIDE_OK;
-	TRY_GOTO(find_dead(db, &r));
+	TRY_GOTO(find_dead(db, host_files_held(db), &r, did));
 	for (; done < r.n && st == WIDE_OK; done += st == WIDE_OK)
 	{
 		st = segment_check(db);

@@ -67,6 +67,7 @@ typedef struct process_slot
 
 	/* pins: versions of the file set in use here (engine/set/pin.c); 0 = none */
 	_Atomic uint64_t pin;		   /* oldest version whose files are in use */
+	_Atomic uint64_t pin_last;	   /* newest of these: later files are not needed */
 	_Atomic uint64_t mem_pin;	   /* oldest version whose memtables are in use */
 	_Atomic uint64_t mem_pin_last; /* newest of these: later memtables are not needed */
 
@@ -331,6 +332,7 @@ typedef struct set_state
 	uint32_t npending;		 /* dead files with pending set */
 	uint32_t used_containers, free_containers, ncontainers;
 	uint64_t file_bytes; /* of live files */
+	uint64_t nothing_dead; /* state in which no dead file can be freed (remove.c); 0: unknown */
 	uint32_t warned;	 /* file_set_warn has warned */
 
 	/* work on files */

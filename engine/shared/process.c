@@ -50,6 +50,7 @@ process_detach(wide_db *db)
 	ended = atomic_load(&s->external) != 0;
 	atomic_store(&s->owner, 0);
 	atomic_store(&s->pin, 0);
+	atomic_store(&s->pin_last, 0);
 	atomic_store(&s->mem_pin, 0);
 	atomic_store(&s->mem_pin_last, 0);
 	atomic_store(&s->snapshot, 0);

@@ -191,7 +191,7 @@ uint64_t
 format_build_id(void)
 {
 	static const uint32_t sizes[] = {
-		4, /* the version of the layout, for changes that keep all sizes */
+		5, /* the version of the layout, for changes that keep all sizes */
 		sizeof(segment),
 		sizeof(process_slot),
 		sizeof(memtable),

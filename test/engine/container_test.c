@@ -350,8 +350,8 @@ test_moved(void **state)
 	store_work(&m.s);
 	g = file_of(&m, 0);
 	assert_true(g.number == f.number && g.container != f.container && g.bytes == f.bytes);
-	/* both places exist */
-	assert_int_equal(count_files(&m.s), 5);
+	/* both places exist; what came after the pin and went is gone */
+	assert_int_equal(count_files(&m.s), 4);
 	assert_true(file_set_has_container(m.s.db, f.container));
 	expect_rows(&m, 0, "0/a/q=v;");
 	pin_drop(m.s.db, &pin);
@@ -492,6 +492,89 @@ test_pinned_full(void **state)
 	assert_ok(wide_flush(m.s.db));
 	store_work(&m.s);
 	expect_rows(&m, 3, want);
+	assert_int_equal(store_verify(&m.s), 0);
+	many_drop(&m);
+}
+
+/* A reader pins the files of its version only: what comes and goes later does not fill the table.
+ */
+static void
+test_pinned_long(void **state)
+{
+	many m;
+	version_pin pin = {0}, second = {0};
+	family_files files;
+	char row[16];
+
+	many_open(&m, 4);
+	store_close(&m.s);
+	m.s.config.max_files = 160 * 10;
+	assert_ok(store_open(&m.s));
+	put_all(&m, 0, m.nfamilies, "r", "v");
+	assert_ok(wide_flush(m.s.db));
+	assert_ok(pin_take_files(m.s.db, &pin));
+	for (int round = 0; round < 40; round++)
+	{
+		snprintf(row, sizeof row, "r%d", round % 5);
+		put_all(&m, 0, m.nfamilies, row, "v");
+		assert_ok(wide_flush(m.s.db));
+		/* a second pin of this process protects what lies between */
+		if (round == 20)
+			assert_ok(pin_take_files(m.s.db, &second));
+		if (round == 22)
+			pin_drop(m.s.db, &second);
+		store_work(&m.s);
+	}
+	assert_ok(pin_files(m.s.db, &pin, m.families[5], &files));
+	assert_int_equal(files.n, 1);
+	assert_non_null(file_set_slot_by_number(m.s.db, files.files[0].number));
+	assert_int_equal(m.s.db->seg->set.ndead, m.nfamilies);
+	assert_int_equal(count_files(&m.s), m.s.db->seg->set.ncontainers);
+	pin_drop(m.s.db, &pin);
+	store_work(&m.s);
+	assert_int_equal(m.s.db->seg->set.ndead, 0);
+	assert_int_equal(count_files(&m.s), m.s.db->seg->set.ncontainers);
+	expect_rows(&m, 3, "0/r/q=v;0/r0/q=v;0/r1/q=v;0/r2/q=v;0/r3/q=v;0/r4/q=v;");
+	assert_int_equal(store_verify(&m.s), 0);
+	many_drop(&m);
+}
+
+static bool
+held_files(void *ctx)
+{
+	return true;
+}
+
+/* While the host holds files for a copy of the directory no file is unlinked, but slots are freed:
+ * flushes go on for as long as the copy takes. */
+static void
+test_files_held(void **state)
+{
+	many m;
+	char row[16];
+	int most;
+
+	many_open(&m, 4);
+	store_close(&m.s);
+	m.s.config.max_files = 160 * 6;
+	assert_ok(store_open(&m.s));
+	m.s.db->host.files_held = held_files;
+	for (int round = 0; round < 60; round++)
+	{
+		snprintf(row, sizeof row, "r%d", round % 5);
+		put_all(&m, 0, m.nfamilies, row, "v");
+		assert_ok(wide_flush(m.s.db));
+		store_work(&m.s);
+	}
+	most = count_files(&m.s);
+	assert_true(most > 60);
+	assert_int_equal(most, m.s.db->seg->set.ncontainers);
+	m.s.db->host.files_held = NULL;
+	store_work(&m.s);
+	assert_int_equal(m.s.db->seg->set.ndead, 0);
+	assert_int_equal(count_files(&m.s), m.s.db->seg->set.ncontainers);
+	assert_true(count_files(&m.s) < 10);
+	expect_rows(&m, 3, "0/r0/q=v;0/r1/q=v;0/r2/q=v;0/r3/q=v;0/r4/q=v;");
 	assert_int_equal(store_verify(&m.s), 0);
 	many_drop(&m);
 }
@@ -797,6 +880,7 @@ main(void)
 		cmocka_unit_test(test_last_one),	cmocka_unit_test(test_flat),
 		cmocka_unit_test(test_moved),		cmocka_unit_test(test_damage),
 		cmocka_unit_test(test_nearly_full), cmocka_unit_test(test_pinned_full),
+		cmocka_unit_test(test_pinned_long), cmocka_unit_test(test_files_held),
 		cmocka_unit_test(test_kill),		cmocka_unit_test(test_workers),
 		cmocka_unit_test(test_random),
 	};
