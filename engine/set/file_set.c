@@ -310,6 +310,22 @@ file_set_new_number(wide_db *db)
 	return number;
 }
 
+/*
+ * Returns how many slots large batches leave free.  Their files can be merged only when a flush has
+ * passed them, so if they took the slots that the next flushes need, nothing would make room any
+ * more: an eighth, and for each family two flushes, but no more than half of the table.  Requires:
+ * LOCK_SET.
+ */
+static uint32_t
+left_by_batches(const wide_db *db)
+{
+	uint64_t leave = db->seg->set.max_files / 8,
+			 flushes = 2 * (uint64_t) db->seg->catalog.nfamilies;
+
+	leave = flushes > leave ? flushes : leave;
+	return leave < db->seg->set.max_files / 2 ? (uint32_t) leave : db->seg->set.max_files / 2;
+}
+
 wide_status
 file_set_reserve(wide_db *db, int n)
 {
@@ -318,7 +334,7 @@ file_set_reserve(wide_db *db, int n)
 	if (n == 0)
 		return WIDE_OK;
 	TRY(segment_lock(db, LOCK_SET));
-	if (file_set_free_slots(&db->seg->set) < (uint32_t) n + db->seg->set.max_files / 8)
+	if (file_set_free_slots(&db->seg->set) < (uint32_t) n + left_by_batches(db))
 		st = file_set_full(db);
 	else
 		db->seg->set.reserved_files += (uint32_t) n;

@@ -15,7 +15,8 @@ extern uint64_t file_set_new_number(wide_db *db);
 
 /*
  * Room in the table of files is kept so that work which makes files fewer can always be done: large
- * batches leave an eighth of the table to flushes, and these a sixteenth to compactions.
+ * batches leave an eighth of the table, and two files for each family, to flushes, and these a
+ * sixteenth to compactions.
  */
 
 /* Reserves n file slots, by prepare.  Returns: WIDE_OK, WIDE_FULL or WIDE_POISONED. */

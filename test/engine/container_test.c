@@ -579,6 +579,46 @@ test_files_held(void **state)
 	many_drop(&m);
 }
 
+/* Large transactions over all families write a file for each, which cannot be merged before the
+ * next flush.  They leave the flush its room. */
+static void
+test_large_full(void **state)
+{
+	many m;
+	wide_batch *b;
+	wide_status st = WIDE_OK;
+	char value[4096];
+	uint64_t r = 7;
+
+	many_open(&m, 4);
+	store_close(&m.s);
+	m.s.config.max_files = 400;
+	assert_ok(store_open(&m.s));
+	for (size_t c = 0; c < sizeof value; c++)
+		value[c] = (char) (33 + rnd(&r) % 90);
+	for (int round = 0; round < 20; round++)
+	{
+		put_all(&m, 0, m.nfamilies, "a", "v");
+		for (int large = 0; large < 4 && st == WIDE_OK; large++)
+		{
+			assert_ok(wide_batch_new(m.s.db, &b));
+			for (int i = 0; i < m.nfamilies; i++)
+				assert_ok(wide_batch_put(b, m.families[i], text("b"), text("q"), WIDE_TS_AUTO,
+										 INT64_MIN, 0, bytes(value, sizeof value)));
+			st = store_commit(&m.s, b, NULL);
+		}
+		/* not a failure of the store: the transaction is told */
+		assert_int_equal(st, WIDE_FULL);
+		assert_non_null(strstr(wide_error_text(), "max_files"));
+		st = WIDE_OK;
+		assert_ok(wide_flush(m.s.db));
+		store_work(&m.s);
+		assert_int_equal(m.s.db->seg->set.reserved_files, 0);
+	}
+	assert_int_equal(store_verify(&m.s), 0);
+	many_drop(&m);
+}
+
 /* ------------------------------------------------------------------- kills */
 
 /* Kills a process at each passage of each point on the way of a flush, a job of many families, and
@@ -881,8 +921,8 @@ main(void)
 		cmocka_unit_test(test_moved),		cmocka_unit_test(test_damage),
 		cmocka_unit_test(test_nearly_full), cmocka_unit_test(test_pinned_full),
 		cmocka_unit_test(test_pinned_long), cmocka_unit_test(test_files_held),
-		cmocka_unit_test(test_kill),		cmocka_unit_test(test_workers),
-		cmocka_unit_test(test_random),
+		cmocka_unit_test(test_large_full),	cmocka_unit_test(test_kill),
+		cmocka_unit_test(test_workers),		cmocka_unit_test(test_random),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
