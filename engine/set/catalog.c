@@ -53,6 +53,7 @@ typedef struct codec
 	uint8_t *out;	  /* NULL: decodes */
 	const uint8_t *p; /* NULL: what was to be decoded is invalid */
 	const uint8_t *end;
+	uint64_t least; /* max_tables that what was decoded needs; 0: it has room */
 } codec;
 
 /* An integer of this size: a varint; zigzag if `sign`. */
@@ -609,7 +610,13 @@ code_array(codec *c, wide_db *db, enum catalog_array which)
 
 	CODE(c, n);
 	if (n > a.max)
+	{
 		c->p = NULL;
+		/* as many families as four times max_tables, as many bindings as twice */
+		c->least = which == CATALOG_TABLES	   ? n
+				   : which == CATALOG_FAMILIES ? (n + 3) / 4
+											   : (n + 1) / 2;
+	}
 	for (uint32_t i = 0; c->out != NULL ? i < *a.used : c->p != NULL && i < n; i++)
 	{
 		void *slot = a.slots + i * a.size;
@@ -721,9 +728,14 @@ catalog_restore(wide_db *db, wide_bytes dump)
 			format, DUMP_FORMAT);
 	code_catalog(&r, db);
 	c->restored_seq = c->seq;
+	if (r.least > 0)
+		return status_fail(
+			WIDE_FULL,
+			"the store has more tables or families than max_tables %u allows: it needs "
+			"at least %llu",
+			db->seg->config.max_tables, (unsigned long long) r.least);
 	if (r.p == NULL || r.p != r.end)
-		return status_fail(WIDE_CORRUPT,
-						   "the manifest's catalog is damaged or does not fit into this segment");
+		return status_fail(WIDE_CORRUPT, "the manifest's catalog is damaged");
 	return WIDE_OK;
 }
 

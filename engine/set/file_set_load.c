@@ -450,8 +450,23 @@ load_files(wide_db *db, const loaded *l)
 	size_t n = l->files.len / sizeof *f;
 
 	if (n > set->max_files)
-		return status_fail(WIDE_FULL, "the store has %zu files, max_files is %u", n,
-						   set->max_files);
+	{
+		uint32_t has = db->seg->config.max_tables, least = has;
+
+		/* with room for the merges that make files fewer */
+		while (layout_files_of_tables(least) < n + n / 4)
+			least++;
+		if (set->max_files < layout_files_of_tables(has))
+			return status_fail(
+				WIDE_FULL,
+				"the store has %zu sorted files, max_files is %u, made smaller to fit "
+				"into the shared memory",
+				n, set->max_files);
+		return status_fail(WIDE_FULL,
+						   "the store has %zu sorted files, for which max_tables %u is too small "
+						   "(max_files %u): it needs at least %u",
+						   n, has, set->max_files, least);
+	}
 	TRY(segment_lock(db, LOCK_SET));
 	for (size_t i = 0; i < n; i++)
 		file_set_link_slot(db, &f[i], 1, true);

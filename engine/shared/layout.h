@@ -331,9 +331,9 @@ typedef struct set_state
 	uint32_t ndead;			 /* dead files */
 	uint32_t npending;		 /* dead files with pending set */
 	uint32_t used_containers, free_containers, ncontainers;
-	uint64_t file_bytes; /* of live files */
+	uint64_t file_bytes;   /* of live files */
 	uint64_t nothing_dead; /* state in which no dead file can be freed (remove.c); 0: unknown */
-	uint32_t warned;	 /* file_set_warn has warned */
+	uint32_t warned;	   /* file_set_warn has warned */
 
 	/* work on files */
 	_Atomic uint32_t work_word; /* futex: rises when work appears */
@@ -341,6 +341,19 @@ typedef struct set_state
 	_Atomic uint32_t loading;	/* bulk files written and not yet linked or discarded */
 	_Atomic int64_t grown;		/* host time of the last flush or link */
 } set_state;
+
+#define LAYOUT_TABLE_FAMILIES 4
+
+/*
+ * Sorted files that the table of files has room for, unless it is configured: for large families
+ * 8192, which are cut to larger files when they do not suffice (output_cut), and for each family
+ * six: four on level 0, one below, and one that replaces them.
+ */
+static inline uint32_t
+layout_files_of_tables(uint32_t max_tables)
+{
+	return 8192 + 6 * LAYOUT_TABLE_FAMILIES * max_tables;
+}
 
 /* --------------------------------------------------------------- catalog */
 

@@ -32,15 +32,6 @@ static const wide_config config_default = {.memtable_size = 16 * MIB,
 										   .max_tables = 1000,
 										   .lock_buckets = 32768};
 
-#define FAMILIES_OF_TABLE 4
-/*
- * Sorted files, unless they are configured: for large families 8192, which are cut to larger files
- * when they do not suffice (output_cut), and for each family six: four on level 0, one below, and
- * one that replaces them.
- */
-#define FILES_LEAST		  8192
-#define FILES_OF_FAMILY	  6
-
 /* Shrinking stops here.  max_processes is not shrunk: the host needs as many. */
 static const wide_config config_least = {.memtable_size = 1 * MIB,
 										 .cache_size = 2 * MIB,
@@ -72,7 +63,7 @@ config_defaults(wide_config *c)
 	if (c->max_tables == 0)
 		c->max_tables = config_default.max_tables;
 	if (c->max_files == 0)
-		c->max_files = FILES_LEAST + c->max_tables * FAMILIES_OF_TABLE * FILES_OF_FAMILY;
+		c->max_files = layout_files_of_tables(c->max_tables);
 	if (c->lock_buckets == 0)
 		c->lock_buckets = config_default.lock_buckets;
 	c->memtable_size = ALIGN64(c->memtable_size);
@@ -97,7 +88,7 @@ layout(const wide_config *c, segment *s)
 {
 	uint64_t at = ALIGN64(sizeof(segment));
 
-	s->max_families = c->max_tables * FAMILIES_OF_TABLE;
+	s->max_families = c->max_tables * LAYOUT_TABLE_FAMILIES;
 	s->max_bindings = c->max_tables * 2;
 	s->file_bits = bits_of(c->max_files);
 	s->family_bits = bits_of(s->max_families);

@@ -79,8 +79,8 @@ many_open(many *m, int tables)
 	m->os = *os_real();
 	m->os.sync = counted_sync;
 	m->s.os = &m->os;
-	m->s.config.max_tables = 200;
-	m->s.config.max_files = 8192;
+	m->s.config.max_tables = 400;
+	m->s.config.max_files = 16384;
 	m->s.config.memtable_size = 1 << 20;
 	m->families = calloc((size_t) tables * TABLE_FAMILIES, sizeof *m->families);
 	assert_ok(store_open(&m->s));
@@ -619,6 +619,42 @@ test_large_full(void **state)
 	many_drop(&m);
 }
 
+/* A store that does not fit is not opened: the message says what to set.  Nothing is changed. */
+static void
+test_too_small(void **state)
+{
+	many m;
+	char row[16];
+
+	many_open(&m, 30); /* 1,200 families */
+	for (int i = 0; i < 10; i++)
+	{
+		snprintf(row, sizeof row, "r%d", i);
+		put_all(&m, 0, m.nfamilies, row, "v");
+		assert_ok(wide_flush(m.s.db));
+	}
+	store_close(&m.s);
+	m.s.config.max_tables = 20;
+	assert_int_equal(store_open(&m.s), WIDE_FULL);
+	assert_non_null(strstr(wide_error_text(), "max_tables 20"));
+	assert_non_null(strstr(wide_error_text(), "at least 30"));
+	m.s.config.max_tables = 100; /* 400 families */
+	assert_int_equal(store_open(&m.s), WIDE_FULL);
+	assert_non_null(strstr(wide_error_text(), "max_tables 100 "));
+	assert_non_null(strstr(wide_error_text(), "at least 300"));
+	m.s.config.max_tables = 300;
+	m.s.config.max_files = 5000;
+	assert_int_equal(store_open(&m.s), WIDE_FULL);
+	assert_non_null(strstr(wide_error_text(), "12000 sorted files"));
+	m.s.config.max_files = 0;
+	assert_ok(store_open(&m.s));
+	assert_int_equal(m.s.db->seg->set.nfiles, 12000);
+	expect_rows(&m, 7,
+				"0/r0/q=v;0/r1/q=v;0/r2/q=v;0/r3/q=v;0/r4/q=v;0/r5/q=v;0/r6/q=v;0/r7/q=v;"
+				"0/r8/q=v;0/r9/q=v;");
+	many_drop(&m);
+}
+
 /* ------------------------------------------------------------------- kills */
 
 /* Kills a process at each passage of each point on the way of a flush, a job of many families, and
@@ -921,8 +957,9 @@ main(void)
 		cmocka_unit_test(test_moved),		cmocka_unit_test(test_damage),
 		cmocka_unit_test(test_nearly_full), cmocka_unit_test(test_pinned_full),
 		cmocka_unit_test(test_pinned_long), cmocka_unit_test(test_files_held),
-		cmocka_unit_test(test_large_full),	cmocka_unit_test(test_kill),
-		cmocka_unit_test(test_workers),		cmocka_unit_test(test_random),
+		cmocka_unit_test(test_large_full),	cmocka_unit_test(test_too_small),
+		cmocka_unit_test(test_kill),		cmocka_unit_test(test_workers),
+		cmocka_unit_test(test_random),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
