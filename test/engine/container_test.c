@@ -20,6 +20,7 @@
 #include "engine/compaction/gather.h"
 #include "engine/compaction/output.h"
 #include "engine/set/file_set.h"
+#include "engine/sst/sst_verify.h"
 #include "engine/set/pin.h"
 #include "test/host/kill_point.h"
 #include "store_fixture.h"
@@ -723,7 +724,55 @@ test_kill(void **state)
 
 /* ------------------------------------------------------- several processes */
 
-/* Four processes do the background work of many families at once, while this one writes: no job
+/* Reads what the pin has of some families, and whether it is still in its place. */
+static wide_status
+read_pinned(wide_db *db, const many *m, const version_pin *pin, uint64_t *r)
+{
+	for (int i = 0; i < 5; i++)
+	{
+		family_files f;
+
+		TRY(pin_files(db, pin, m->families[rnd(r) % (uint32_t) m->nfamilies], &f));
+		for (int k = 0; k < f.n; k++)
+			TRY(sst_verify(db, &f.files[k], NULL, NULL));
+	}
+	return WIDE_OK;
+}
+
+/* Holds pins that are old and pins that are new, until *stop is set. */
+static int
+hold_pins(many *m, uint64_t seed, const _Atomic uint32_t *stop)
+{
+	wide_host host = m->s.db->host;
+	version_pin pins[4] = {0};
+	wide_status st = WIDE_OK;
+	uint64_t r = seed;
+	wide_db *db;
+
+	if (wide_attach(m->s.base, m->s.dir, &host, &m->s.log, NULL, &db) != WIDE_OK)
+		return 2;
+	while (!atomic_load(stop) && st == WIDE_OK)
+	{
+		int at = (int) (rnd(&r) % 4);
+
+		if (pins[at].serial == 0)
+			st = pin_take_files(db, &pins[at]);
+		else if (rnd(&r) % 3 == 0)
+			pin_drop(db, &pins[at]);
+		for (int i = 0; i < 4 && st == WIDE_OK; i++)
+			if (pins[i].serial != 0)
+				st = read_pinned(db, m, &pins[i], &r);
+	}
+	if (st != WIDE_OK)
+		fprintf(stderr, "reader: %s\n", wide_error_text());
+	for (int i = 0; i < 4; i++)
+		pin_drop(db, &pins[i]);
+	wide_detach(db);
+	return st == WIDE_OK ? 0 : 3;
+}
+
+/* Four processes do the background work of many families at once, while this one writes, and two
+ * hold pins: what these have stays, and no job
  * brings back what another one has removed. */
 static void
 test_workers(void **state)
@@ -731,11 +780,12 @@ test_workers(void **state)
 	enum
 	{
 		WORKERS = 4,
+		READERS = 2,
 		ROUNDS = 150
 	};
 
 	many m;
-	pid_t pids[WORKERS];
+	pid_t pids[WORKERS + READERS];
 	_Atomic uint32_t *stop = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 								  -1, 0);
 	char row[16], value[16], want[2000];
@@ -760,6 +810,9 @@ test_workers(void **state)
 			wide_detach(db);
 			_exit(st == WIDE_OK || st == WIDE_END || st == WIDE_BUSY ? 0 : 3);
 		}
+	for (int w = WORKERS; w < WORKERS + READERS; w++)
+		if ((pids[w] = fork()) == 0)
+			_exit(hold_pins(&m, (uint64_t) w, stop));
 	for (int round = 0; round < ROUNDS; round++)
 	{
 		snprintf(row, sizeof row, "r%02d", round % 20);
@@ -768,7 +821,7 @@ test_workers(void **state)
 		assert_ok(wide_flush(m.s.db));
 	}
 	atomic_store(stop, 1);
-	for (int w = 0; w < WORKERS; w++)
+	for (int w = 0; w < WORKERS + READERS; w++)
 	{
 		assert_int_equal(waitpid(pids[w], &status, 0), pids[w]);
 		assert_true(WIFEXITED(status));
