@@ -29,7 +29,9 @@ os_fail(int64_t error, const char *what, const char *path)
 
 	if (e == ENOSPC || e == EDQUOT || e == EFBIG)
 		st = WIDE_NOSPACE;
-	else if (e == ENOMEM)
+	/* a want of this process or of the system that passes: it says nothing about the file, and must
+	 * not be taken for damage (damage.h) */
+	else if (e == ENOMEM || e == EMFILE || e == ENFILE)
 		st = WIDE_NOMEM;
 	return status_fail(st, "could not %s \"%s\": %s", what, path, strerror(e));
 }

@@ -15,7 +15,6 @@
  * slots, LOCK_COMMIT for the state of a memtable.  Nothing is allocated under
  * LOCK_SET.
  */
-#include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,7 +163,7 @@ sync_gathered(wide_db *db, const version_edit *edit, gathered *g)
 	{
 		st = os_fail(rc, "sync directory", db->files_dir);
 		/* a directory that could not even be opened: another try may succeed */
-		if (st == WIDE_IO && rc != -EMFILE && rc != -ENFILE)
+		if (st == WIDE_IO)
 			wide_poison(db, "the directory could not be synced for a file of a large transaction");
 	}
 	/* (if the sync of a file fails sst_file_sync poisons; if its open fails nothing is lost) */

@@ -12,12 +12,15 @@
  *
  * Locking: the family's compaction slot (job_begin); a pin keeps the files.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "engine/wide.h"
 #include "engine/base/buffer.h"
+#include "engine/base/os.h"
 #include "engine/base/status.h"
 #include "engine/shared/host.h"
 #include "engine/shared/layout.h"
@@ -216,6 +219,23 @@ report_file(salvage *s)
 	return s->fn(s->arg, &all);
 }
 
+/*
+ * A file that is there, but that this process may not open or has no descriptor for, is whole
+ * perhaps, and is not given up: that is a failure.
+ */
+static wide_status
+check_access(wide_db *db, const file_meta *f)
+{
+	char path[SST_PATH];
+	int fd;
+
+	sst_file_path(db, file_container(f), path, sizeof path);
+	fd = db->os->open(db->os, path, O_RDONLY);
+	if (fd >= 0)
+		db->os->close(db->os, fd);
+	return fd >= 0 || fd == -ENOENT || fd == -EIO ? WIDE_OK : os_fail(fd, "open file", path);
+}
+
 static wide_status
 salvage_file(salvage *s, const wide_family *family, const file_meta *f)
 {
@@ -231,6 +251,7 @@ salvage_file(salvage *s, const wide_family *family, const file_meta *f)
 	TRY(sst_verify(s->db, f, note_problem, s));
 	if (s->first[0] == 0)
 		return f->flags & FILE_DAMAGED ? unmark(s) : WIDE_OK;
+	TRY(check_access(s->db, f));
 	s->out = s->look_only ? NULL : &out;
 	s->tally = (sst_tally) {0};
 	TRY_GOTO(keep_file(s));

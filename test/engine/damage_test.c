@@ -8,6 +8,7 @@
  *
  * The rows are compared with a model that has one value for each cell.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -994,15 +995,131 @@ test_all_missing(void **state)
 	test_dir_drop(l.s.dir);
 }
 
+/* ------------------------------------------------------ failing calls */
+
+/* What calls on files whose names end like this return. */
+static struct
+{
+	const char *name;
+	int open, read; /* errno; 0: nothing fails */
+	int fd;			/* the last one that was opened; -1: none */
+} failing = {.fd = -1};
+
+static int
+failing_open(wide_os *os, const char *path, int flags)
+{
+	size_t n = strlen(path), len = failing.name != NULL ? strlen(failing.name) : 0;
+	int fd;
+
+	if (len == 0 || n < len || strcmp(path + n - len, failing.name) != 0 ||
+		(flags & O_ACCMODE) != O_RDONLY)
+		return os_real()->open(os_real(), path, flags);
+	if (failing.open != 0)
+		return -failing.open;
+	fd = os_real()->open(os_real(), path, flags);
+	failing.fd = fd;
+	return fd;
+}
+
+static int64_t
+failing_pread(wide_os *os, int fd, void *buf, size_t n, uint64_t off)
+{
+	return failing.read != 0 && fd == failing.fd ? -failing.read
+												 : os_real()->pread(os_real(), fd, buf, n, off);
+}
+
+static int
+failing_close(wide_os *os, int fd)
+{
+	if (fd == failing.fd)
+		failing.fd = -1;
+	return os_real()->close(os_real(), fd);
+}
+
+static wide_os *
+failing_os(void)
+{
+	static wide_os os;
+
+	os = *os_real();
+	os.open = failing_open;
+	os.pread = failing_pread;
+	os.close = failing_close;
+	return &os;
+}
+
+/* A process that cannot open a file, which is whole, neither marks it nor gives it up. */
+static void
+test_cannot_open(void **state)
+{
+	static const int errors[] = {EMFILE, ENFILE, EACCES};
+
+	for (int i = 0; i < 3; i++)
+	{
+		life l;
+		shared_file c;
+		lost none = {0};
+
+		shared_begin(&l, &c);
+		store_close(&l.s);
+		l.s.os = failing_os();
+		assert_ok(store_open(&l.s));
+		failing.name = ".sst";
+		failing.open = errors[i];
+		if (errors[i] != EACCES)
+		{
+			assert_int_equal(wide_compact(l.s.db, l.families[0]), WIDE_NOMEM);
+			assert_int_equal(marked_files(&l), 0);
+		}
+		for (int look = 1; look >= 0; look--)
+			assert_int_not_equal(wide_salvage(l.s.db, l.families[0], look, note_lost, &none),
+								 WIDE_OK);
+		assert_int_equal(none.files, 0);
+		failing.open = 0;
+		check_halves(&l, 0);
+		compact_families_of(&l);
+		assert_int_equal(problems(&l, 0), 0);
+		check_halves(&l, 0);
+		store_drop(&l.s);
+	}
+}
+
+/* A bad sector below CURRENT is as good as no CURRENT. */
+static void
+test_current_unreadable(void **state)
+{
+	life l;
+	shared_file c;
+
+	shared_begin(&l, &c);
+	store_close(&l.s);
+	l.s.os = failing_os();
+	failing.name = "CURRENT";
+	failing.read = EIO;
+	assert_ok(store_open(&l.s));
+	failing.read = 0;
+	check_halves(&l, 0);
+	store_close(&l.s);
+	assert_ok(store_open(&l.s));
+	check_halves(&l, 0);
+	store_drop(&l.s);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_missing),			cmocka_unit_test(test_slot),
-		cmocka_unit_test(test_block_of_slot),	cmocka_unit_test(test_missing_container),
-		cmocka_unit_test(test_truncated),		cmocka_unit_test(test_gather),
-		cmocka_unit_test(test_all_missing),		cmocka_unit_test(test_random),
+		cmocka_unit_test(test_missing),
+		cmocka_unit_test(test_slot),
+		cmocka_unit_test(test_block_of_slot),
+		cmocka_unit_test(test_missing_container),
+		cmocka_unit_test(test_truncated),
+		cmocka_unit_test(test_gather),
+		cmocka_unit_test(test_all_missing),
+		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_random_gathered),
+		cmocka_unit_test(test_cannot_open),
+		cmocka_unit_test(test_current_unreadable),
 	};
 
 	/* several files below level 0 */
