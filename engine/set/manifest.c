@@ -477,8 +477,10 @@ read_file(wide_db *db, const char *path, buffer *b)
 	}
 	TRY_GOTO(buffer_reserve(b, (size_t) n + 1));
 	n = db->os->pread(db->os, fd, b->data, (size_t) n, 0);
+	/* of a bad sector the bytes are lost as if they had changed */
 	if (n < 0)
-		st = status_fail(WIDE_IO, "could not read %s: %s", path, strerror((int) -n));
+		st = status_fail(n == -EIO ? WIDE_CORRUPT : WIDE_IO, "could not read %s: %s", path,
+						 strerror((int) -n));
 	else
 		b->len = (size_t) n;
 done:
