@@ -341,6 +341,23 @@ put_lost(const WtResultItem *item, const char *family, ReturnSetInfo *rsinfo)
 	wt_result_put(&row, rsinfo);
 }
 
+/*
+ * Before a call that was interrupted is repeated: forgets what the next one reports again.  That is
+ * all, or, if files are replaced, what was found of the file that is not replaced yet.
+ */
+static void
+forget_unfinished(dlist_head *list, bool all)
+{
+	while (!dlist_is_empty(list))
+	{
+		const WtResultItem *last = dlist_tail_element(WtResultItem, node, list);
+
+		if (!all && ((const wide_lost *) last->info)->whole)
+			break;
+		dlist_delete(dlist_tail_node(list));
+	}
+}
+
 PG_FUNCTION_INFO_V1(wt_sql_salvage);
 
 Datum
@@ -348,6 +365,7 @@ wt_sql_salvage(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	WtCall c;
+	bool dry_run;
 
 	if (!superuser())
 		ereport(ERROR,
@@ -355,8 +373,9 @@ wt_sql_salvage(PG_FUNCTION_ARGS)
 				 errmsg("must be superuser for salvage()")));
 	wt_call_need_arg(fcinfo, 0, "rel");
 	wt_call_need_arg(fcinfo, 1, "dry_run");
+	dry_run = PG_GETARG_BOOL(1);
 	PreventCommandDuringRecovery("salvage()");
-	if (!PG_ARGISNULL(2) && PG_GETARG_BOOL(1))
+	if (!PG_ARGISNULL(2) && dry_run)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("dry_run and copy_to cannot be used together"),
@@ -387,8 +406,10 @@ wt_sql_salvage(PG_FUNCTION_ARGS)
 
 		dlist_init(&list);
 		do
-			st = wide_salvage(wt_store_db(), c.e.all[i], PG_GETARG_BOOL(1), gather_lost, &list);
-		while (again(st));
+		{
+			forget_unfinished(&list, dry_run);
+			st = wide_salvage(wt_store_db(), c.e.all[i], dry_run, gather_lost, &list);
+		} while (again(st));
 		/* WIDE_NOTFOUND: not committed yet */
 		if (st != WIDE_END && st != WIDE_NOTFOUND)
 			wt_error_check(st, "could not salvage");
