@@ -35,7 +35,7 @@ stop fast
 cp -a "$T/data" "$T/good"
 (cd "$store" && find . -type f | sort) >"$T/files"
 
-seed=${DAMAGE_SEED:-$(date +%j)} rounds=${DAMAGE_ROUNDS:-40} until=$(($(date +%s) + ${DAMAGE_SECONDS:-60})) state=$seed
+seed=${DAMAGE_SEED:-1} rounds=${DAMAGE_ROUNDS:-40} until=$(($(date +%s) + ${DAMAGE_SECONDS:-60})) state=$seed
 echo "# seed $seed; files: $(tr '\n' ' ' <"$T/files")"
 # pick N: sets n to a number from 0 to N - 1
 pick() { state=$(((state * 1103515245 + 12345) % 2147483648)); n=$((state / 65536 % $1)); }
@@ -58,7 +58,7 @@ damage() {
 		2) : >"$1"; what=emptied ;;
 		3) dd if=/dev/zero of="$1" bs=1 seek="$at" count=$((size - at < 512 ? size - at : 512)) conv=notrunc 2>/dev/null; what="zeroes at $at" ;;
 		4) dd if=/dev/zero bs=4096 count=1 2>/dev/null >>"$1"; what="zeroes behind it" ;;
-		5) pick 1; head -c "$size" /dev/urandom >"$1"; what="random bytes" ;;
+		5) yes "$state" | head -c "$size" >"$1"; what="other bytes" ;;
 		6) chmod 000 "$1"; what="unreadable" ;;
 		*) [ "$size" -gt 0 ] || return
 			b=$(od -An -tu1 -j "$at" -N 1 "$1" | tr -d ' '); pick 8
