@@ -3,11 +3,16 @@
 . "${0%/*}/pg_upgrade.sh"
 
 # without workers, no process but the sessions changes files
-new_cluster "shared_preload_libraries = 'widetable'" "widetable.workers = 0" "autovacuum = off"
+new_cluster "shared_preload_libraries = 'widetable'" "widetable.workers = 0" "autovacuum = off" "wal_keep_size = 0" "min_wal_size = 32MB"
 q 'CREATE EXTENSION widetable' "CREATE FOREIGN TABLE big (k int, v text) SERVER widetable" "CREATE FOREIGN TABLE small (k int, v text) SERVER widetable" \
 	"INSERT INTO big SELECT g, md5(g::text) || md5((-g)::text) FROM generate_series(1, 60000) g" 'SELECT widetable.flush()' 'SELECT widetable.compact()' \
 	"INSERT INTO small SELECT g, md5(g::text) FROM generate_series(1, 100) g" >/dev/null
 q 'SELECT widetable.flush()' >/dev/null
+# the states of the manifest before the last one need WAL that is gone
+q 'SELECT pg_switch_wal()' 'CREATE TABLE x (a int)' CHECKPOINT 'SELECT widetable.flush()' 'SELECT pg_switch_wal()' 'DROP TABLE x' CHECKPOINT CHECKPOINT >/dev/null
+stop
+start
+q 'SELECT count(*) FROM small' CHECKPOINT >/dev/null
 file=$(q "SELECT lpad(to_hex(container), 8, '0') || '.sst' FROM widetable.pg_stat_widetable_files WHERE table_name LIKE '%big' ORDER BY file_bytes DESC LIMIT 1")
 is "$(q "SELECT count(DISTINCT container) FROM widetable.pg_stat_widetable_files")" 2 "the tables are in different files"
 
