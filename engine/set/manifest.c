@@ -352,6 +352,9 @@ manifest_append(wide_db *db, wide_bytes payload)
 	manifest_path(db, set->manifest_number, path);
 	TRY_GOTO(record_make(&record, set->manifest_number, set->manifest_size, payload));
 	fd = db->os->open(db->os, path, O_RDWR);
+	/* perhaps it was removed: the next edit writes another one, and does not fail for that */
+	if (fd < 0)
+		set->manifest_size = UINT64_MAX;
 	TRY_GOTO(file_call(fd, "open file", path));
 	n = db->os->pwrite(db->os, fd, record.data, record.len, set->manifest_size);
 	/* part of a record may be there now */

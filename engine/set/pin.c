@@ -283,15 +283,6 @@ pin_ranges_need(const pin_ranges *r, uint64_t added, uint64_t removed)
 	return false;
 }
 
-uint64_t
-pin_oldest(wide_db *db)
-{
-	pin_ranges r;
-
-	pin_read(db, &r);
-	return r.oldest;
-}
-
 /*
  * A pin has the memtable if its version lies in [made_version, freed_version).  Of
  * each process only the oldest and the newest pin are known: all versions between

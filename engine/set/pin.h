@@ -57,9 +57,6 @@ extern void pin_read(wide_db *db, pin_ranges *out);
 /* Returns true if a file that was added and removed with these versions belongs to a pinned one. */
 extern bool pin_ranges_need(const pin_ranges *r, uint64_t added, uint64_t removed);
 
-/* Returns the oldest version that any process has pinned; UINT64_MAX if there is none. */
-extern uint64_t pin_oldest(wide_db *db);
-
 /* Returns true if a pin of any process may have this flushed memtable. */
 extern bool pin_has_memtable(wide_db *db, const memtable *t);
 
