@@ -1168,6 +1168,7 @@ typedef struct wide_stats
 	uint64_t files, file_bytes, segment_bytes;
 	/* slots for files; files of the directory; files that are removed when nothing reads them */
 	uint64_t max_files, containers, dead_files;
+	uint32_t max_tables; /* may be less than configured: see wide_config_fit */
 	uint32_t processes, tables, families;
 	uint32_t snapshots, pins; /* processes with a snapshot; processes that pin files or memtables */
 	uint64_t oldest_snapshot; /* LSN; 0 = none */

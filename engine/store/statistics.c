@@ -43,6 +43,7 @@ state_of_files(wide_db *db, wide_stats *out)
 	out->files = db->seg->set.nfiles;
 	out->file_bytes = db->seg->set.file_bytes;
 	out->max_files = db->seg->set.max_files;
+	out->max_tables = db->seg->config.max_tables;
 	out->containers = db->seg->set.ncontainers;
 	out->dead_files = db->seg->set.ndead;
 	segment_unlock(db, LOCK_SET);

@@ -254,13 +254,23 @@ wt_quota_check(Oid owner)
 	MemoryContext old;
 
 	if (st == WIDE_FULL)
+	{
+		wide_stats stats;
+
+		wide_statistics(wt_store_db(), &stats);
 		ereport(ERROR,
 				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
 				 errmsg("the store has no room for more wide tables"),
 				 super ? errdetail("%s", wide_error_text())
 					   : errdetail("%s; %d percent of it are kept for superusers.",
 								   wide_error_text(), SUPERUSER_PERCENT),
-				 errhint("Drop tables or families, or raise widetable.max_tables and restart.")));
+				 (int) stats.max_tables < wt_settings_max_tables
+					 ? errhint("Drop tables or families, or make /dev/shm larger and restart: "
+							   "widetable.max_tables is %d, for which it had too little room.",
+							   wt_settings_max_tables)
+					 : errhint("Drop tables or families, or raise widetable.max_tables and "
+							   "restart.")));
+	}
 	wt_error_check(st, "could not look for room");
 	if (super)
 		return;

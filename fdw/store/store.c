@@ -188,9 +188,8 @@ configure_to_fit(wide_config *config)
 	if (limit < wanted)
 		ereport(LOG,
 				(errmsg("widetable: /dev/shm has too little room for a segment of %zu MB, using "
-						"%zu MB",
-						wanted / (1024 * 1024),
-						size / (1024 * 1024)),
+						"%zu MB, for %u tables",
+						wanted / (1024 * 1024), size / (1024 * 1024), config->max_tables),
 				 errhint("Make /dev/shm larger, or set widetable.memtable_size and "
 						 "widetable.cache_size lower, or put widetable in "
 						 "shared_preload_libraries.")));

@@ -54,9 +54,9 @@ n=$((b2 - b))
 n=$((c2 - c))
 [ $n -le 2 ]; ok $? "not preloaded: at most one wake-up in 10 seconds ($n in 20)"
 
-# a checkpoint does not wait for a keeper that sleeps
+# a checkpoint does not wait for a keeper that sleeps: by itself it wakes after 25 seconds
 a=$(ms); q CHECKPOINT >/dev/null; n=$(($(ms) - a))
-[ $n -le 300 ]; ok $? "a checkpoint of an idle server takes less than 300 ms ($n ms)"
+[ $n -le 1000 ]; ok $? "a checkpoint of an idle server takes less than a second ($n ms)"
 
 # the time of a commit to wide tables alone is in WAL soon: a worker that sleeps is woken; so is the
 # worker of the standby
@@ -76,7 +76,7 @@ q "CREATE FOREIGN TABLE x (k int, v text) SERVER widetable OPTIONS (key 'k', fam
 bytes() { q "SELECT coalesce(sum(file_bytes), 0) FROM widetable.pg_stat_widetable_files WHERE relation = 'x'::regclass"; }
 [ "$(bytes)" -gt 0 ]; ok $? "a table with a time to live has files"
 n=$(checkpoint_ms 15)
-[ "$n" -le 150 ]; ok $? "checkpoints after writes take less than 150 ms ($n ms)"
+[ "$n" -le 1000 ]; ok $? "checkpoints after writes take less than a second ($n ms)"
 asleep "$T/data"; ok $? "the worker sleeps before they expire"
 [ "$(bytes)" -gt 0 ]; ok $? "they have not expired yet"
 for _ in $(seq 20); do [ "$(bytes)" = 0 ] && break; sleep 0.5; done
@@ -99,7 +99,7 @@ n=$(($(ms) - a))
 # stop
 asleep "$T/data"
 a=$(ms); stop fast; n=$(($(ms) - a))
-[ $n -le 1500 ]; ok $? "an idle server stops at once ($n ms)"
+[ $n -le 5000 ]; ok $? "an idle server stops at once ($n ms)"
 pids=$(ours "$T/data.late")
 kill -9 "$(head -n 1 "$T/data.late/postmaster.pid")"
 for _ in $(seq 30); do
@@ -108,4 +108,5 @@ for _ in $(seq 30); do
 	sleep 0.1
 done
 [ -n "$pids" ] && [ -z "$left" ]; ok $? "both processes end when the postmaster has died"
+second "$T/data.late" # gives back the shared memory of the one that died
 finish

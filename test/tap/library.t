@@ -12,9 +12,10 @@ q "UPDATE pg_proc SET probin = '\$libdir/no_such_widetable' WHERE probin = '\$li
 like "$(q 'CREATE TABLE plain (n int)')" '^WARNING:  the library of extension widetable is missing' "without the library DDL says so"
 is "$(q "SET client_min_messages = error" 'ALTER TABLE plain ADD m int' 'CREATE FUNCTION f() RETURNS int LANGUAGE sql AS $$ SELECT 1 $$' 'DROP TABLE plain' 'CREATE SCHEMA s' 'DROP SCHEMA s CASCADE' 'BEGIN' 'CREATE TABLE plain2 (n int)' 'COMMIT' 'SELECT count(*) FROM plain2')" "0" "and goes on"
 is "$(q 'SET client_min_messages = error' 'SET widetable.enable_pushdown = on' 'CREATE TABLE plain3 (n int)' 'SELECT count(*) FROM plain3')" "0" "also with a setting of the library"
-q "UPDATE pg_proc SET probin = '$BIN/../lib/plpgsql.so' WHERE probin = '\$libdir/no_such_widetable'" >/dev/null
+other=$(q "SELECT setting FROM pg_config WHERE name = 'PKGLIBDIR'")/plpgsql.so # PostgreSQL's own functions say \$libdir
+q "UPDATE pg_proc SET probin = '$other' WHERE probin = '\$libdir/no_such_widetable'" >/dev/null
 like "$(q 'CREATE TABLE plain4 (n int)')" '^WARNING:  the library of extension widetable cannot be loaded' "a library that has not what is needed is as none"
-q "UPDATE pg_proc SET probin = '\$libdir/no_such_widetable' WHERE probin = '$BIN/../lib/plpgsql.so'" >/dev/null
+q "UPDATE pg_proc SET probin = '\$libdir/no_such_widetable' WHERE probin = '$other'" >/dev/null
 like "$(q 'SELECT count(*) FROM t')" 'could not access file' "wide tables cannot be used"
 q 'CREATE ROLE bob LOGIN' 'GRANT CREATE ON SCHEMA public TO bob' >/dev/null 2>&1
 is "$(q 'SET ROLE bob' 'SET client_min_messages = error' 'CREATE TABLE public.his (n int)' 'SELECT count(*) FROM public.his')" "0" "other roles go on, too"

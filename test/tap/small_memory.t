@@ -45,6 +45,9 @@ else
 	is "$(q 'SELECT count(*) FROM w WHERE k = 7')" "1" "48 MB are enough"
 	like "$(cat "$T/server.log")" 'too little room for a segment of [0-9]* MB, using [0-9]* MB' "the log says that it is smaller than configured"
 	stop
+	in_shm 24m
+	like "$(q "DO \$\$BEGIN FOR i IN 1..999 LOOP EXECUTE format('CREATE FOREIGN TABLE few%s (k int) SERVER widetable OPTIONS (key %L)', i, 'k'); COMMIT; END LOOP; END\$\$")" 'HINT: .*make /dev/shm larger and restart: widetable.max_tables is 1000' "24 MB: there is room for fewer tables, and an error says why"
+	stop
 	set_conf 'dynamic_shared_memory_type = mmap'
 	in_shm 4m
 	is "$(q 'SELECT count(*) FROM w WHERE k = 7')" "1" "dynamic_shared_memory_type = mmap needs no /dev/shm"
