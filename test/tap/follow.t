@@ -30,10 +30,10 @@ sed -i "/^wal_keep_size/d" "$T/data.used/postgresql.conf"; there "$T/data.used" 
 # the worker of the first ends, and WAL from before its search is removed
 old=$(there "$T/data.early" 'SELECT worker_pid FROM widetable.pg_stat_widetable_health')
 from=$(there "$T/data.early" "SELECT restart_lsn FROM pg_replication_slots WHERE slot_name = 'widetable'")
+first=$(find "$T/data.early/pg_wal" -maxdepth 1 -name '0*' | sort | head -n 1)
 for _ in 1 2 3 4; do q "SELECT pg_logical_emit_message(false, 'x', 'x')" 'SELECT pg_switch_wal()' CHECKPOINT >/dev/null; done
 caught_up "$T/data.early"
 for _ in $(seq 300); do [ "$(there "$T/data.early" "SELECT restart_lsn - '$from' > 48 * 1024 * 1024 FROM pg_replication_slots WHERE slot_name = 'widetable'")" = t ] && break; sleep 0.1; done
-first=$(find "$T/data.early/pg_wal" -maxdepth 1 -name '0*' | sort | head -n 1)
 q "SELECT pg_logical_emit_message(false, 'x', 'x')" CHECKPOINT >/dev/null
 caught_up "$T/data.early"
 there "$T/data.early" CHECKPOINT "SELECT pg_terminate_backend($old, 5000)" >/dev/null
