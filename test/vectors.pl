@@ -782,9 +782,10 @@ delete @ENV{qw(PGPORT PGDATA PGOPTIONS PGSERVICE)};
 $ENV{TZ} = 'UTC';
 system("'$bin/initdb' -D '$dir/data' -U postgres -A trust --encoding=UTF8 --locale=C.UTF-8 --no-sync >'$dir/initdb.out' 2>&1") == 0
   or die slurp("$dir/initdb.out");
-# the clock of the background worker stands still, so that the worker expires nothing
+# not shared memory of type posix: /dev/shm of a container has too little room for so many tables.
+# The clock of the background worker stands still, so that the worker expires nothing
 open my $conf, '>>', "$dir/data/postgresql.conf" or die $!;
-print $conf "listen_addresses = ''\nunix_socket_directories = '$dir'\nfsync = off\nshared_buffers = 32MB\nlog_min_messages = warning\nwidetable.clock = '1970-01-01 00:00:00+00'\nwidetable.max_tables = 4000\n";
+print $conf "listen_addresses = ''\nunix_socket_directories = '$dir'\nfsync = off\nshared_buffers = 32MB\nlog_min_messages = warning\nwidetable.clock = '1970-01-01 00:00:00+00'\nwidetable.max_tables = 4000\ndynamic_shared_memory_type = mmap\n";
 close $conf;
 $started = 1;
 server('start');

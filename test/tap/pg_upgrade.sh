@@ -1,10 +1,12 @@
 # pg_upgrade.sh: helpers of the tap scripts that call pg_upgrade, from the cluster of common.sh.
 OLD=$T/data
 
-# cluster DIR BIN: an empty cluster for pg_upgrade
+# cluster DIR BIN: an empty cluster for pg_upgrade, with checksums if $OLD has them: the default depends on the version
 cluster() {
-	options=
-	"$2/initdb" --help | grep -q no-data-checksums && options=--no-data-checksums
+	options=--data-checksums
+	if "$BIN/pg_controldata" -D "$OLD" | grep -q 'checksum version: *0$'; then
+		options=; "$2/initdb" --help | grep -q no-data-checksums && options=--no-data-checksums
+	fi
 	"$2/initdb" -D "$1" -U postgres -A trust --encoding=UTF8 --locale=C.UTF-8 --no-sync $options >"$T/initdb.log" 2>&1 || { cat "$T/initdb.log"; exit 1; }
 	grep -vE '^(unix_socket_directories|port)' "$OLD/postgresql.conf" | sed -n '/^listen_addresses/,$p' >>"$1/postgresql.conf"
 	echo "unix_socket_directories = '$T/s'" >>"$1/postgresql.conf"
