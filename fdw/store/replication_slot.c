@@ -164,16 +164,23 @@ wt_replication_slot_drop(void)
 
 /* ---------------------------------------------------------------- moving */
 
-/* Requires: this process has acquired the slot. */
+/*
+ * Requires: this process has acquired the slot.  While the slot on disk has another position,
+ * WAL is kept from the lower of both on.  (From PostgreSQL 18 on a position that is not saved yet
+ * does not count as required, so a slot that computes only before it is saved is one move behind.)
+ */
 static void
-set_restart_lsn(XLogRecPtr lsn)
+set_restart_lsn(XLogRecPtr lsn, bool back)
 {
 	SpinLockAcquire(&MyReplicationSlot->mutex);
 	MyReplicationSlot->data.restart_lsn = lsn;
 	SpinLockRelease(&MyReplicationSlot->mutex);
 	ReplicationSlotMarkDirty();
-	ReplicationSlotsComputeRequiredLSN();
+	if (back)
+		ReplicationSlotsComputeRequiredLSN();
 	ReplicationSlotSave();
+	if (!back)
+		ReplicationSlotsComputeRequiredLSN();
 }
 
 /*
@@ -208,7 +215,7 @@ move_restart_lsn(XLogRecPtr lsn, bool back)
 		if (!mine)
 			wt_acquire_replication_slot(WT_REPLICATION_SLOT_NAME);
 		if (back || MyReplicationSlot->data.restart_lsn < lsn)
-			set_restart_lsn(lsn);
+			set_restart_lsn(lsn, back);
 		if (!mine)
 			ReplicationSlotRelease();
 	}
