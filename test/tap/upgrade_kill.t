@@ -23,7 +23,7 @@ for point in recover-replayed manifest-sync manifest-switch; do
 	cp -a "$T/data.made" "$new"
 	WIDE_KILL_POINT=$point "$BIN/pg_ctl" -D "$new" -l "$new.log" -w -t 60 -o "-c shared_preload_libraries=$T/kill/widetable_kill.so,widetable -c restart_after_crash=off" start >/dev/null 2>&1 </dev/null
 	for _ in $(seq 100); do q 'SELECT count(*) FROM t' >/dev/null; [ -e "$new/postmaster.pid" ] || break; sleep 0.1; done
-	grep -q 'terminated by signal 9' "$new.log" && killed="$killed $point"
+	grep -qE "$KILLED" "$new.log" && killed="$killed $point"
 	halt "$new" "$BIN" immediate
 	rm -f "$new.log"
 	run "$new" "$BIN"
