@@ -338,6 +338,20 @@ copy_call(wide_db *db, const void *data, size_t len, uint64_t offset)
 	return n >= 0;
 }
 
+/*
+ * Returns true if the manifest alone is missing: CURRENT names it.  Otherwise the directory may be
+ * another one (not mounted, moved away), in which nothing may be written: what is written there
+ * lets WAL go that the store needs when its directory is back.
+ */
+static bool
+only_manifest_missing(wide_db *db, int error)
+{
+	uint64_t number;
+
+	return error == -ENOENT && manifest_current(db, &number) == WIDE_OK &&
+		   number == db->seg->set.manifest_number;
+}
+
 wide_status
 manifest_append(wide_db *db, wide_bytes payload)
 {
@@ -352,8 +366,8 @@ manifest_append(wide_db *db, wide_bytes payload)
 	manifest_path(db, set->manifest_number, path);
 	TRY_GOTO(record_make(&record, set->manifest_number, set->manifest_size, payload));
 	fd = db->os->open(db->os, path, O_RDWR);
-	/* perhaps it was removed: the next edit writes another one, and does not fail for that */
-	if (fd < 0)
+	/* the next edit writes another one, and does not fail for that */
+	if (fd < 0 && only_manifest_missing(db, fd))
 		set->manifest_size = UINT64_MAX;
 	TRY_GOTO(file_call(fd, "open file", path));
 	n = db->os->pwrite(db->os, fd, record.data, record.len, set->manifest_size);

@@ -33,8 +33,8 @@ extern wide_status manifest_encode(const manifest_edit *edit, buffer *out);
 
 /*
  * Appends a record at set.manifest_size to the manifest, syncs it, and appends it to the copy.
- * Returns: WIDE_OK; else the record is not in force.  If the open or the write fails, the next
- * edit has to begin a new manifest (manifest_size is UINT64_MAX then); if the sync
+ * Returns: WIDE_OK; else the record is not in force.  If the manifest was removed or the write
+ * fails, the next edit has to begin a new manifest (manifest_size is UINT64_MAX then); if the sync
  * fails, the store is poisoned.
  */
 extern wide_status manifest_append(wide_db *db, wide_bytes payload);

@@ -165,20 +165,36 @@ wt_replication_slot_drop(void)
 /* ---------------------------------------------------------------- moving */
 
 /*
- * Requires: this process has acquired the slot.  While the slot on disk has another position,
- * WAL is kept from the lower of both on.  (From PostgreSQL 18 on a position that is not saved yet
- * does not count as required, so a slot that computes only before it is saved is one move behind.)
+ * Requires: this process has acquired the slot.  WAL is let go after a move forward is saved, and
+ * kept before a move back is.  (From PostgreSQL 18 on a position that is not saved yet does not
+ * count as required, so a slot that computes only before it is saved is one move behind.)
+ * Errors: those of saving.  The slot then has its former position if it was to move forward, and is
+ * to be moved again.
  */
 static void
 set_restart_lsn(XLogRecPtr lsn, bool back)
 {
+	XLogRecPtr former = MyReplicationSlot->data.restart_lsn;
+
 	SpinLockAcquire(&MyReplicationSlot->mutex);
 	MyReplicationSlot->data.restart_lsn = lsn;
 	SpinLockRelease(&MyReplicationSlot->mutex);
 	ReplicationSlotMarkDirty();
 	if (back)
 		ReplicationSlotsComputeRequiredLSN();
-	ReplicationSlotSave();
+	PG_TRY();
+	{
+		ReplicationSlotSave();
+	}
+	PG_CATCH();
+	{
+		SpinLockAcquire(&MyReplicationSlot->mutex);
+		if (!back)
+			MyReplicationSlot->data.restart_lsn = former;
+		SpinLockRelease(&MyReplicationSlot->mutex);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
 	if (!back)
 		ReplicationSlotsComputeRequiredLSN();
 }

@@ -1155,6 +1155,36 @@ test_manifest_removed(void **state)
 	store_drop(&l.s);
 }
 
+/* The directory is moved away while the store is in use, and another one is there: nothing is
+ * written to that, and when the directory is back, nothing is missing. */
+static void
+test_directory_replaced(void **state)
+{
+	life l;
+	shared_file c;
+	char away[200], current[220];
+
+	shared_begin(&l, &c);
+	snprintf(away, sizeof away, "%s.away", l.s.dir);
+	snprintf(current, sizeof current, "%s/CURRENT", l.s.dir);
+	assert_int_equal(rename(l.s.dir, away), 0);
+	assert_int_equal(mkdir(l.s.dir, 0700), 0);
+	change(&l, 0, 3, 0, false);
+	for (int i = 0; i < 3; i++)
+		assert_int_not_equal(wide_flush(l.s.db), WIDE_OK);
+	assert_int_equal(access(current, F_OK), -1);
+	test_dir_drop(l.s.dir);
+	assert_int_equal(rename(away, l.s.dir), 0);
+	assert_ok(wide_flush(l.s.db));
+	assert_int_equal(problems(&l, 0), 0);
+	check_halves(&l, 0);
+	store_close(&l.s);
+	assert_int_equal(check_at_rest(&l), 0);
+	assert_ok(store_open(&l.s));
+	check_halves(&l, 0);
+	store_drop(&l.s);
+}
+
 int
 main(void)
 {
@@ -1171,6 +1201,7 @@ main(void)
 		cmocka_unit_test(test_cannot_open),
 		cmocka_unit_test(test_current_unreadable),
 		cmocka_unit_test(test_manifest_removed),
+		cmocka_unit_test(test_directory_replaced),
 	};
 
 	/* several files below level 0 */
