@@ -137,6 +137,7 @@ typedef enum wide_wait
 	WIDE_WAIT_MANIFEST, /* a change of the set of files by another process */
 	WIDE_WAIT_READ,		/* a block of a sorted file */
 	WIDE_WAIT_SYNC,		/* a sorted file, to be durable */
+	WIDE_WAIT_FOLLOW,	/* a read: the log that the host has replayed */
 	WIDE_WAIT_COUNT
 } wide_wait;
 
@@ -313,6 +314,12 @@ typedef struct wide_log
 	/* Returns true if replay can begin at lsn: everything from there on is there.  May be NULL:
 	 * true. */
 	bool (*reaches)(void *ctx, uint64_t lsn);
+	/*
+	 * As replay, in any process while the log is followed: calls fn for each RECORD that begins at
+	 * or after from and ends at or before to, until fn fails.  May be NULL: the log is not
+	 * followed.
+	 */
+	wide_status (*read)(void *ctx, uint64_t from, uint64_t to, wide_replay_fn fn, void *arg);
 } wide_log;
 
 #define WIDE_LOG_RECORD_MAX (1024 * 1024)
@@ -354,6 +361,7 @@ typedef enum wide_state
 {
 	WIDE_EMPTY, /* formatted, not recovered */
 	WIDE_RECOVERING,
+	WIDE_FOLLOWING, /* wide_recover still replays the log, and other processes read: wide_follow */
 	WIDE_RUNNING,
 	WIDE_DEAD /* poisoned */
 } wide_state;
@@ -370,18 +378,39 @@ extern wide_state wide_segment_state(const void *base);
 extern wide_status wide_attach(void *base, const char *dir, const wide_host *host,
 							   const wide_log *log, struct wide_os *os, wide_db **out);
 /*
- * Does background work between two events of log->replay, so that recovery may
- * follow a log without end (a standby).  flush true: writes everything replayed
- * so far to files.  flush false: does one unit of background work; WIDE_END if
- * there is none.
+ * FOLLOWING a log without end (a standby): log->replay does not return before the end.  It calls
+ * wide_follow_show between two events; from the first call on the state is WIDE_FOLLOWING, and
+ * other processes may attach, read, and do background work, which numbers their files as recovery
+ * does. They change no data.
+ *
+ * wide_follow_show: readers see everything that was reported, and that is all that concerns them in
+ * the log before lsn.  Everything before applied has been reported; that is less than lsn if the
+ * host holds back a record.
+ * Errors: WIDE_POISONED; WIDE_FULL, and then nothing more is shown.
  */
-extern wide_status wide_replay_work(wide_db *db, bool flush);
+extern wide_status wide_follow_show(wide_db *db, uint64_t lsn, uint64_t applied);
+/*
+ * After the process that followed the log has ended, or failed: sets the state to WIDE_EMPTY, so
+ * that others see that they cannot go on.  Returns the number of other processes that are attached,
+ * and stores the ids of at most max of them.  With 0 the segment may be formatted again: a process
+ * that attaches from now on sees the state.
+ */
+extern int wide_follow_close(wide_db *db, int *pids, int max);
+/* Returns the lsn of the last wide_follow_show. */
+extern uint64_t wide_follow_shown(const wide_db *db);
+/* Returns true if a process waits in wide_follow_wait. */
+extern bool wide_follow_awaited(const wide_db *db);
+/*
+ * Waits until the log is shown up to lsn, or the state is WIDE_RUNNING, at most ms milliseconds.
+ * Returns: WIDE_OK also if the time is over; WIDE_INTERRUPTED, WIDE_POISONED.
+ */
+extern wide_status wide_follow_wait(wide_db *db, uint64_t lsn, int ms);
 /* Returns true if the log is sealed: from there on no forgeable record counts. */
 extern bool wide_replay_sealed(const wide_db *db);
 /*
  * Opens the store: reads the manifest, removes orphan files, replays the log.
  * Requires: state WIDE_EMPTY; the host lets only one process call this.
- * On failure the state is WIDE_EMPTY again, or WIDE_DEAD.
+ * On failure the state is WIDE_EMPTY again, or WIDE_DEAD; or WIDE_FOLLOWING: see wide_follow_close.
  * Errors: WIDE_CONFLICT when the files belong to another log or are ahead of it.
  */
 extern wide_status wide_recover(wide_db *db);
@@ -741,6 +770,8 @@ typedef struct wide_moment
 	void *ctx;
 	uint64_t ended; /* what host->ended returned when it was taken; 0 = not known */
 	uint64_t next;	/* external transactions from here on had not ended then; 0 = not known */
+	/* the host replayed the log when it was taken: for wide_snapshot_take_replayed only */
+	bool replayed;
 } wide_moment;
 
 /*
@@ -748,6 +779,18 @@ typedef struct wide_moment
  * Errors: WIDE_CONFLICT when the host's snapshot is too old.
  */
 extern wide_status wide_snapshot_take_at(wide_db *db, const wide_moment *at, wide_snapshot **out);
+/*
+ * The same for a snapshot that a host in recovery has taken (at->replayed).  It sees what the log
+ * has up to that moment: a batch whose external transaction has committed is seen although its
+ * FINISH record has not come yet, and may never come.  Its automatic timestamps are those that the
+ * end of the recovery would give it now.
+ * Requires: wide_follow_shown is not below what the host had replayed when it took its snapshot.
+ * Errors: as above; failures to read the log; WIDE_BUSY: call again.
+ */
+extern wide_status wide_snapshot_take_replayed(wide_db *db, const wide_moment *at,
+											   wide_snapshot **out);
+/* Returns true if the snapshot sees a batch without its FINISH record.  It cannot be exported. */
+extern bool wide_snapshot_is_private(const wide_snapshot *s);
 /* Takes one of the newest applied state, durable or not: to change a row under its lock. */
 extern wide_status wide_snapshot_latest(wide_db *db, wide_snapshot **out);
 /*

@@ -15,13 +15,6 @@
  * Batches that the manifest's files hold already (seq <= flushed_seq) are not inserted again.
  * Catalog and file changes skip what they know.
  *
- * FILE records, the bytes of a large batch's sorted files, are written to the directory as they
- * come, whatever it holds: a file of that number that the set does not list may never have been
- * synced.  The batch that links the file comes later; without it the file is an orphan.  The bytes
- * of a file that the set lists already are skipped.  File numbers seen in the log are not given out
- * again.  A record without bytes says that the file will never be linked: the file is removed, and
- * the log is not kept for it.
- *
  * The host may recover to a point in time.  It then marks the records of commits after that point
  * (beyond).  Such a batch is not applied, unless it belongs to an external transaction: the host
  * decides about that one by its commit.  What waits for the batch is kept to the end of the replay,
@@ -38,12 +31,14 @@
  * server, decides the same.  set.sealed_lsn, which each edit writes to the manifest, says it for
  * replays that begin behind the seal.
  *
- * When memory runs out, memtables are flushed during the replay.  While a batch is parked, or a
- * file waits for its batch, slot->prepare_lsn keeps the log from where it begins, as for a prepared
- * transaction of a living process.
+ * When memory runs out, memtables are flushed during the replay.  What is parked keeps the log
+ * (parked.c).
  *
- * Locking: this process is alone; locks are taken because the functions that it shares with commits
- * require them.
+ * A log may be followed (follow.c): then other processes read, flush and compact meanwhile.  What
+ * is applied here is shown to them later, all that came up to some record at once.  A record whose
+ * application fails may be reported again: nothing of it is applied.
+ *
+ * Locking: as for commits; before the log is followed this process is alone.
  */
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -63,109 +58,18 @@
 #include "engine/sst/file_meta.h"
 #include "engine/sst/sst_file.h"
 #include "engine/set/file_set.h"
+#include "engine/set/catalog.h"
+#include "engine/set/marks.h"
 #include "engine/set/memtable.h"
 #include "engine/batch/avoid.h"
 #include "engine/batch/bulk.h"
 #include "engine/batch/payload.h"
 #include "engine/commit/commit.h"
+#include "engine/commit/logged_file.h"
+#include "engine/commit/parked.h"
 #include "engine/commit/reserve.h"
 
 #define MEM_HEAD_ROOM 65536 /* for the head of a private memtable */
-
-/* What waits for a later record: a batch for its FINISH record, or a sorted file that is written
- * again for the batch that links it. */
-typedef struct parked
-{
-	struct parked *next; /* in log order */
-	bool file;
-	uint64_t id;	/* LSN of the batch's first record; number of the file */
-	uint64_t start; /* where the first record begins */
-
-	/* a batch */
-	uint64_t xid;	/* external transaction, 0 = none */
-	bool forgeable; /* its first record is */
-	uint32_t nchunks;
-	uint64_t committed; /* LSN of the external commit, 0 = not known */
-	int64_t time;		/* of the external commit, 0 = not known */
-	buffer data;		/* the payload so far */
-
-	/* a file */
-	uint64_t done, total; /* bytes */
-} parked;
-
-struct replay
-{
-	parked *first; /* in log order */
-	bool gap;	   /* the beginning of the log is lost */
-	bool left_out; /* a batch was beyond the host's target */
-	buffer key;	   /* scratch for payload_apply */
-
-	/* ignored records */
-	uint64_t ignored, reported; /* their number; of these, the number that a report has counted */
-	uint64_t ignored_lsn;		/* start of the first one that no report has counted */
-};
-
-static wide_status
-damaged(uint64_t lsn, const char *what)
-{
-	return status_fail(WIDE_CORRUPT, "log record at %llX: %s", (unsigned long long) lsn, what);
-}
-
-/* Keeps the log from the oldest record of a parked batch or an unlinked file on. */
-static void
-keep_log(wide_db *db)
-{
-	uint64_t start = 0;
-
-	for (parked *p = db->replay->first; p != NULL; p = p->next)
-		if (start == 0 || p->start < start)
-			start = p->start;
-	atomic_store(&db->slot->prepare_lsn, start);
-}
-
-static parked *
-find(wide_db *db, bool file, uint64_t id)
-{
-	parked *p = db->replay->first;
-
-	while (p != NULL && (p->file != file || p->id != id))
-		p = p->next;
-	return p;
-}
-
-/* Begins a batch, or a file, with this record. */
-static wide_status
-park(wide_db *db, bool file, uint64_t id, const wide_replay_event *ev, parked **out)
-{
-	parked **link = &db->replay->first;
-	parked *p = calloc(1, sizeof(*p));
-
-	if (p == NULL)
-		return status_fail(WIDE_NOMEM, "out of memory for recovery");
-	*p = (parked) {.file = file,
-				   .id = id,
-				   .start = ev->start,
-				   .xid = file ? 0 : ev->xid,
-				   .forgeable = ev->forgeable};
-	while (*link != NULL)
-		link = &(*link)->next;
-	*out = *link = p;
-	keep_log(db);
-	return WIDE_OK;
-}
-
-static void
-unpark(wide_db *db, parked *gone)
-{
-	parked **link = &db->replay->first;
-
-	while (*link != gone)
-		link = &(*link)->next;
-	*link = gone->next;
-	buffer_free(&gone->data);
-	free(gone);
-	keep_log(db);
-}
 
 wide_status
 replay_begin(wide_db *db)
@@ -180,7 +84,7 @@ replay_free(wide_db *db)
 	if (db->replay == NULL)
 		return;
 	while (db->replay->first != NULL)
-		unpark(db, db->replay->first);
+		parked_remove(db, db->replay->first);
 	buffer_free(&db->replay->key);
 	free(db->replay);
 	db->replay = NULL;
@@ -207,22 +111,118 @@ decode_files(const payload *p, file_meta **out)
 	return WIDE_OK;
 }
 
-static wide_status
-apply_cells(wide_db *db, const payload *p, uint64_t seq, int64_t commit_ts)
+/* A batch that is applied. */
+typedef struct applied
+{
+	const payload *p;
+	uint64_t start; /* where its first record begins */
+	uint64_t seq;
+	int64_t commit_ts;
+	uint64_t xid,
+		committed; /* its external transaction, and the end of its commit record; 0 = none */
+	bool early;	   /* its catalog changes are applied already */
+	file_meta *files;
+	int nfiles;
+} applied;
+
+/* Records the commit of an external transaction for snapshots that see it as running; under
+ * LOCK_COMMIT. */
+static void
+note_external(commit_state *commit, const applied *a)
+{
+	external_commit *e = &commit->external[commit->external_head % EXTERNAL_RING];
+
+	if (commit->external_head >= EXTERNAL_RING)
+	{
+		atomic_store(&commit->external_evicted_seq, e->seq);
+		if (e->xid > atomic_load(&commit->external_evicted))
+			atomic_store(&commit->external_evicted, e->xid);
+	}
+	*e = (external_commit) {.seq = a->seq, .xid = a->xid, .decided = a->committed};
+	commit->external_head++;
+}
+
+/* The catalog has the changes of the batch already. */
+static void
+note_catalog(wide_db *db, uint64_t seq)
+{
+	if (segment_lock(db, LOCK_SET) != WIDE_OK)
+		return;
+	if (seq > db->seg->catalog.seq)
+		db->seg->catalog.seq = seq;
+	segment_unlock(db, LOCK_SET);
+}
+
+/*
+ * Takes the batch's place in everything shared, but does not show it; under LOCK_COMMIT.
+ *
+ * The records of the batch may be older than the memtable.  The log is needed from them on until
+ * flushed_seq has passed the batch, also where it became files: its FINISH record alone could not
+ * be replayed.
+ */
+static void
+take_place(wide_db *db, const applied *a)
 {
 	commit_state *commit = &db->seg->commit;
-	uint64_t at, end;
+	memtable *t = &db->seg->memtables[commit->active];
+
+	if (a->seq > db->seg->set.flushed_seq && a->start < t->start_lsn)
+		t->start_lsn = a->start;
+	if (a->xid != 0)
+		note_external(commit, a);
+	commit_catalog_and_files(db, a->early ? (wide_bytes) {NULL, 0} : a->p->catalog, a->files,
+							 a->nfiles, a->seq);
+	if (a->early)
+		note_catalog(db, a->seq);
+	if (a->commit_ts > commit->last_ts)
+		commit->last_ts = a->commit_ts;
+	if (a->seq > commit->logged_seq)
+		commit->logged_seq = a->seq;
+}
+
+/* Applies a batch without cells in the payload, or whose cells are in files by now. */
+static wide_status
+apply_rest(wide_db *db, const applied *a)
+{
+	TRY(segment_lock(db, LOCK_COMMIT));
+	take_place(db, a);
+	segment_unlock(db, LOCK_COMMIT);
+	return WIDE_OK;
+}
+
+/*
+ * Applies a batch whose cells go into the memtable.  Processes that read and flush may be at work:
+ * none of them sees the batch before it is shown, and a flush waits for it.
+ * Returns: WIDE_FULL: readers hold all memtables, nothing is applied.
+ */
+static wide_status
+apply_cells(wide_db *db, const applied *a)
+{
+	commit_state *commit = &db->seg->commit;
+	uint64_t at, end, need = a->p->need;
 	memtable_handle m;
 	wide_status st;
 
-	TRY(reserve_memory(db, p->need));
+	TRY(reserve_memory(db, need));
+	TRY(segment_lock(db, LOCK_COMMIT));
 	memtable_at(db, commit->active, &m);
 	at = atomic_load(&m.t->used);
-	atomic_store(&m.t->used, at + p->need);
-	commit->reserved -= p->need;
-	st = payload_apply(p, &m, at, seq, commit_ts, &db->replay->key, &end);
-	if (st == WIDE_OK)
+	atomic_store(&m.t->used, at + need);
+	commit->reserved -= need;
+	atomic_fetch_add(&m.t->applying, 1);
+	take_place(db, a);
+	segment_unlock(db, LOCK_COMMIT);
+	memtable_touch(&m, at, need);
+	st = payload_apply(a->p, &m, at, a->seq, a->commit_ts, &db->replay->key, &end);
+	if (segment_lock(db, LOCK_COMMIT) != WIDE_OK)
+		return segment_check(db);
+	if (st == WIDE_OK && atomic_load(&m.t->used) == at + need)
 		atomic_store(&m.t->used, end);
+	atomic_fetch_sub(&m.t->applying, 1);
+	segment_unlock(db, LOCK_COMMIT);
+	/* a part of it is in the memtable, and must not be shown */
+	if (st != WIDE_OK && atomic_load(&db->seg->state) == WIDE_FOLLOWING)
+		wide_poison(db, "a batch of the log could not be applied");
 	return st;
 }
 
@@ -258,25 +258,41 @@ list_to_files(wide_db *db, const payload *p, uint64_t seq, int64_t commit_ts, vo
 	return bulk_write(db, next_listed, &c, true, NULL, files, n);
 }
 
-/* A batch larger than the memtables of today becomes files: they were larger when it committed. */
+/* A batch larger than the memtables of today becomes files: they were larger when it committed.  So
+ * does one for which readers leave no memtable. */
 static wide_status
-apply_as_files(wide_db *db, const payload *p, uint64_t seq, int64_t commit_ts)
+apply_as_files(wide_db *db, const applied *a)
 {
-	uint64_t bytes = p->need + MEM_HEAD_ROOM;
+	uint64_t bytes = a->p->need + MEM_HEAD_ROOM;
 	void *memory;
 	file_meta *files = NULL;
 	int n = 0;
 	wide_status st;
 
 	/* so that as much memory is allocated as there are cells for */
-	TRY(payload_check(p, &db->replay->key));
+	TRY(payload_check(a->p, &db->replay->key));
+	/* writing files needs their families in the catalog */
+	if (!a->early)
+	{
+		TRY(segment_lock(db, LOCK_COMMIT));
+		catalog_apply(db, a->p->catalog, a->seq, false);
+		segment_unlock(db, LOCK_COMMIT);
+	}
 	memory = malloc(bytes);
 	if (memory == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory for recovery");
-	st = list_to_files(db, p, seq, commit_ts, memory, bytes, &files, &n);
+	st = list_to_files(db, a->p, a->seq, a->commit_ts, memory, bytes, &files, &n);
 	free(memory);
 	if (st == WIDE_OK)
-		commit_catalog_and_files(db, (wide_bytes) {NULL, 0}, files, n, seq);
+		st = apply_rest(db, &(applied) {.p = a->p,
+										.start = a->start,
+										.seq = a->seq,
+										.commit_ts = a->commit_ts,
+										.xid = a->xid,
+										.committed = a->committed,
+										.early = true,
+										.files = files,
+										.nfiles = n});
 	free(files);
 	return st;
 }
@@ -288,146 +304,49 @@ take_files(wide_db *db, file_meta *files, uint64_t n, uint64_t seq)
 {
 	for (uint64_t i = 0; i < n; i++)
 	{
-		parked *r = find(db, true, files[i].number);
+		parked *r = parked_find(db, true, files[i].number);
 
 		if (r == NULL)
 			continue;
 		if (r->done != r->total || r->total != files[i].bytes)
-			return damaged(seq,
-						   "it links a file whose bytes are not complete in the log before it");
+			return parked_damaged(
+				seq, "it links a file whose bytes are not complete in the log before it");
 		files[i].flags |= FILE_UNSYNCED;
-		unpark(db, r);
+		parked_remove(db, r);
 	}
 	return WIDE_OK;
 }
 
-/* Applies a batch.  start: where its first record begins. */
+/* Applies the payload as files that the log has, as cells in the memtable, or as files. */
 static wide_status
-apply(wide_db *db, wide_bytes bytes, uint64_t start, uint64_t seq, int64_t commit_ts)
+apply_payload(wide_db *db, applied *a)
 {
-	commit_state *commit = &db->seg->commit;
-	memtable *t;
+	wide_status st;
+
+	if (a->p->cells == 0 || a->seq <= db->seg->set.flushed_seq)
+		return apply_rest(db, a);
+	if (a->p->need > db->seg->memtables[0].capacity / 2)
+		return apply_as_files(db, a);
+	st = apply_cells(db, a);
+	return st == WIDE_FULL ? apply_as_files(db, a) : st;
+}
+
+/* Applies a batch; a has all but its payload and files. */
+static wide_status
+apply(wide_db *db, wide_bytes bytes, applied a)
+{
 	payload p;
-	file_meta *files;
 	wide_status st;
 
 	TRY(payload_open(bytes, &p));
-	TRY(decode_files(&p, &files));
-	st = take_files(db, files, p.nfiles, seq);
-	if (st == WIDE_OK && p.cells > 0 && seq > db->seg->set.flushed_seq)
-	{
-		if (p.need <= db->seg->memtables[0].capacity / 2)
-			st = apply_cells(db, &p, seq, commit_ts);
-		else
-		{
-			/* writing files needs their families in the catalog */
-			commit_catalog_and_files(db, p.catalog, NULL, 0, seq);
-			p.catalog.len = 0;
-			st = apply_as_files(db, &p, seq, commit_ts);
-		}
-	}
-	if (st != WIDE_OK)
-	{
-		free(files);
-		return st;
-	}
-	/*
-	 * The records of the batch may be older than the memtable.  The log is needed from them on
-	 * until flushed_seq has passed the batch, also where it became files: its FINISH record alone
-	 * could not be replayed.
-	 */
-	t = &db->seg->memtables[commit->active];
-	if (seq > db->seg->set.flushed_seq && start < t->start_lsn)
-		t->start_lsn = start;
-	commit_catalog_and_files(db, p.catalog, files, (int) p.nfiles, seq);
-	free(files);
-	if (commit_ts > commit->last_ts)
-		commit->last_ts = commit_ts;
-	if (seq > commit->logged_seq)
-		commit->logged_seq = seq;
-	return WIDE_OK;
-}
-
-/* ------------------------------------------------------------------- files */
-
-/* Writes the next bytes of a file, which has a temporary name until it is complete. */
-static wide_status
-restore_write(wide_db *db, parked *r, wide_bytes bytes)
-{
-	wide_os *os = db->os;
-	char path[1100], tmp[1104];
-	int64_t e;
-	int fd;
-
-	sst_file_path(db, r->id, path, sizeof path);
-	snprintf(tmp, sizeof tmp, "%s.tmp", path);
-	fd = r->done == 0 ? os_create(os, tmp) : os->open(os, tmp, O_RDWR);
-	if (fd < 0)
-		return os_fail(fd, "open file", tmp);
-	e = os->pwrite(os, fd, bytes.data, bytes.len, r->done);
-	/* a newer state of the manifest may list the file, and the next recovery takes that state
-	 * because the file is there */
-	if (e >= 0 && db->seg->set.older && r->done + bytes.len == r->total)
-		e = os->sync(os, fd);
-	os->close(os, fd);
-	if (e < 0)
-		return os_fail(e, "write file", tmp);
-	r->done += bytes.len;
-	if (r->done == r->total && (e = os->rename(os, tmp, path)) < 0)
-		return os_fail(e, "rename file", tmp);
-	injection_point("recover-file");
-	return WIDE_OK;
-}
-
-/* Removes a file that no batch will link. */
-static void
-drop_file(wide_db *db, parked *r)
-{
-	char path[1100], tmp[1104];
-
-	sst_file_path(db, r->id, path, sizeof path);
-	snprintf(tmp, sizeof tmp, "%s.tmp", path);
-	/* what cannot be removed now is removed with the orphans */
-	db->os->unlink(db->os, r->done == r->total ? path : tmp);
-	unpark(db, r);
-}
-
-/* A FILE record. */
-static wide_status
-restore(wide_db *db, const wide_replay_event *ev)
-{
-	uint64_t number = get_u64le(ev->payload.data + 8), off = get_u64le(ev->payload.data + 16),
-			 total = get_u64le(ev->payload.data + 24);
-	wide_bytes bytes = {ev->payload.data + RECORD_FILE_HEAD, ev->payload.len - RECORD_FILE_HEAD};
-	parked *r = find(db, true, number);
-
-	if (bytes.len == 0 && off == 0 && total == 0)
-	{
-		if (r != NULL)
-			drop_file(db, r);
-		return WIDE_OK;
-	}
-	if (number == 0 || number >= FILE_REPLAYED || off > total || bytes.len > total - off ||
-		bytes.len == 0)
-		return damaged(ev->lsn, "its range of a file is not valid");
-	if (file_set_has_file(db, number))
-		return WIDE_OK;
-	if (off == 0)
-	{
-		/* a file of that number that was begun before a restart is written anew */
-		if (r != NULL)
-			unpark(db, r);
-		TRY(park(db, true, number, ev, &r));
-		r->total = total;
-		if (number >= atomic_load(&db->seg->set.next_file))
-			atomic_store(&db->seg->set.next_file, number + 1);
-	}
-	/* the file begins before the log that is needed: its batch ended before */
-	if (r == NULL)
-		return WIDE_OK;
-	if (r->done != off || r->total != total)
-		return damaged(ev->lsn, "a part of a file is missing before it");
-	return restore_write(db, r, bytes);
+	TRY(decode_files(&p, &a.files));
+	a.p = &p;
+	a.nfiles = (int) p.nfiles;
+	st = take_files(db, a.files, p.nfiles, a.seq);
+	if (st == WIDE_OK)
+		st = apply_payload(db, &a);
+	free(a.files);
+	return st;
 }
 
 /* ------------------------------------------------------------------ records */
@@ -441,15 +360,15 @@ add_data(wide_db *db, const wide_replay_event *ev)
 	parked *p;
 
 	if (chunk == 0)
-		TRY(park(db, false, ev->lsn, ev, &p));
+		TRY(parked_begin(db, false, ev->lsn, ev, &p));
 	else
 	{
-		p = find(db, false, first);
+		p = parked_find(db, false, first);
 		/* the batch begins before the log that is needed: it ended before */
 		if (p == NULL)
 			return WIDE_OK;
 		if (p->nchunks != chunk || p->xid != ev->xid)
-			return damaged(ev->lsn, "a part of a batch is missing before it");
+			return parked_damaged(ev->lsn, "a part of a batch is missing before it");
 	}
 	p->nchunks++;
 	return buffer_append(&p->data, ev->payload.data + RECORD_DATA_HEAD,
@@ -462,26 +381,33 @@ finish(wide_db *db, const wide_replay_event *ev)
 {
 	const uint8_t *r = ev->payload.data;
 	uint64_t first = get_u64le(r + 8);
-	parked *p = find(db, false, first);
+	parked *p = parked_find(db, false, first);
 	wide_status st;
 
 	if (p == NULL)
 	{
 		if (ev->lsn <= db->seg->set.flushed_seq || db->replay->gap)
 			return WIDE_OK;
-		return damaged(ev->lsn, "it finishes a batch that is not in the log");
+		return parked_damaged(ev->lsn, "it finishes a batch that is not in the log");
 	}
 	if (p->nchunks != get_u32le(r + 4) || p->data.len != get_u64le(r + 24))
-		return damaged(ev->lsn, "it finishes a batch that is not complete in the log");
+		return parked_damaged(ev->lsn, "it finishes a batch that is not complete in the log");
 	if (ev->beyond && p->xid == 0)
 	{
 		db->replay->left_out = true;
 		buffer_free(&p->data);
 		return WIDE_OK;
 	}
-	st = apply(db, (wide_bytes) {p->data.data, p->data.len}, p->start, ev->lsn,
-			   (int64_t) get_u64le(r + 16));
-	unpark(db, p);
+	st = apply(db, (wide_bytes) {p->data.data, p->data.len},
+			   (applied) {.start = p->start,
+						  .seq = ev->lsn,
+						  .commit_ts = (int64_t) get_u64le(r + 16),
+						  .xid = p->xid,
+						  .committed = p->committed,
+						  .early = p->early});
+	/* after a failure the record may come again */
+	if (st == WIDE_OK)
+		parked_remove(db, p);
 	return st;
 }
 
@@ -507,15 +433,17 @@ record(wide_db *db, const wide_replay_event *ev)
 		return WIDE_OK;
 	}
 	if (kind == RECORD_BATCH)
-		return apply(db, (wide_bytes) {r + RECORD_BATCH_HEAD, len - RECORD_BATCH_HEAD}, ev->start,
-					 ev->lsn, (int64_t) get_u64le(r + 8));
+		return apply(db, (wide_bytes) {r + RECORD_BATCH_HEAD, len - RECORD_BATCH_HEAD},
+					 (applied) {.start = ev->start,
+								.seq = ev->lsn,
+								.commit_ts = (int64_t) get_u64le(r + 8)});
 	if (kind == RECORD_DATA)
 		return add_data(db, ev);
 	if (kind == RECORD_FINISH && len == RECORD_FINISH_BYTES)
 		return finish(db, ev);
 	if (kind == RECORD_FILE && len >= RECORD_FILE_HEAD)
-		return restore(db, ev);
-	return damaged(ev->lsn, "it is not a record of this store, or of another format");
+		return logged_file_record(db, ev);
+	return parked_damaged(ev->lsn, "it is not a record of this store, or of another format");
 }
 
 /* -------------------------------------------------------- forgeable records */
@@ -529,9 +457,8 @@ ignore(wide_db *db, uint64_t start)
 		r->ignored_lsn = start;
 }
 
-/* Reports the records that were ignored since the last report. */
-static void
-report_ignored(wide_db *db)
+void
+replay_report(wide_db *db)
 {
 	struct replay *r = db->replay;
 	char text[200];
@@ -583,11 +510,11 @@ check_forgeable(wide_db *db, const wide_replay_event *ev)
 	if (kind == RECORD_BATCH)
 		return check_batch(db, (wide_bytes) {r + RECORD_BATCH_HEAD,
 											 ev->payload.len - RECORD_BATCH_HEAD});
-	if (kind != RECORD_FINISH || (p = find(db, false, get_u64le(r + 8))) == NULL)
+	if (kind != RECORD_FINISH || (p = parked_find(db, false, get_u64le(r + 8))) == NULL)
 		return WIDE_OK;
 	st = check_batch(db, (wide_bytes) {p->data.data, p->data.len});
 	if (st == WIDE_CORRUPT)
-		unpark(db, p);
+		parked_remove(db, p);
 	return st;
 }
 
@@ -626,10 +553,59 @@ restarted(wide_db *db)
 	{
 		next = p->next;
 		if (p->file && !committed)
-			drop_file(db, p);
+			logged_file_drop(db, p);
 		else if (!p->file && p->committed == 0)
-			unpark(db, p);
+			parked_remove(db, p);
 	}
+}
+
+/*
+ * The log is followed: the host shows the transaction from here on.  So its batch is to be seen
+ * (wide_follow_show), and its changes of the catalog are made.
+ */
+static wide_status
+apply_early(wide_db *db, parked *p)
+{
+	payload in;
+
+	if (p->forgeable)
+		return WIDE_OK;
+	TRY(payload_open((wide_bytes) {p->data.data, p->data.len}, &in));
+	if (in.catalog.len > 0)
+	{
+		TRY(segment_lock(db, LOCK_COMMIT));
+		catalog_apply(db, in.catalog, p->committed, true);
+		segment_unlock(db, LOCK_COMMIT);
+	}
+	p->early = true;
+	return WIDE_OK;
+}
+
+/* An external transaction has ended. */
+static wide_status
+ended(wide_db *db, const wide_replay_event *ev)
+{
+	bool follows = atomic_load(&db->seg->state) == WIDE_FOLLOWING;
+
+	if (ev->kind == WIDE_REPLAY_COMMIT && ev->xid != 0)
+		TRY(marks_add(db, ev->lsn, ev->xid));
+	for (parked *p = db->replay->first, *next; p != NULL; p = next)
+	{
+		next = p->next;
+		if (p->xid == 0 || p->xid != ev->xid || p->committed != 0)
+			continue;
+		if (ev->kind != WIDE_REPLAY_COMMIT)
+		{
+			parked_remove(db, p);
+			continue;
+		}
+		p->committed = ev->lsn;
+		p->time = ev->time;
+		db->replay->waiting_moved = true;
+		if (follows)
+			TRY(apply_early(db, p));
+	}
+	return WIDE_OK;
 }
 
 wide_status
@@ -639,6 +615,9 @@ replay_event(void *arg, const wide_replay_event *ev)
 
 	if (host_interrupted(db))
 		return status_fail(WIDE_INTERRUPTED, "interrupted");
+	/* nobody claims more of the log than what is applied */
+	if (ev->start > atomic_load(&db->seg->follow.position))
+		atomic_store(&db->seg->follow.position, ev->start);
 	if (ev->kind == WIDE_REPLAY_RECORD && ev->forgeable)
 		return forgeable_record(db, ev);
 	if (ev->kind == WIDE_REPLAY_RECORD || ev->kind == WIDE_REPLAY_SEALED)
@@ -654,66 +633,42 @@ replay_event(void *arg, const wide_replay_event *ev)
 	db->replay->gap |= ev->kind == WIDE_REPLAY_GAP;
 	if (ev->kind == WIDE_REPLAY_RESTART)
 		restarted(db);
-	for (parked *p = db->replay->first, *next; p != NULL; p = next)
-	{
-		next = p->next;
-		if (p->xid == 0 || p->xid != ev->xid || p->committed != 0)
-			continue;
-		if (ev->kind == WIDE_REPLAY_COMMIT)
-		{
-			p->committed = ev->lsn;
-			p->time = ev->time;
-		}
-		else
-			unpark(db, p);
-	}
-	return WIDE_OK;
-}
-
-wide_status
-wide_replay_work(wide_db *db, bool flush)
-{
-	commit_state *commit = &db->seg->commit;
-
-	TRY(segment_check(db));
-	if (db->replay == NULL)
-		return status_fail(WIDE_INVALID, "no log is being replayed");
-	/* once, so that a flood of them does not fill the host's log; replay_end reports the rest */
-	if (db->replay->reported == 0)
-		report_ignored(db);
-	/* there are no readers: versions that later ones have replaced may go */
-	atomic_store(&commit->applied_seq, commit->logged_seq);
-	atomic_store(&commit->visible_seq, commit->logged_seq);
-	return flush ? wide_flush(db) : wide_work(db);
+	return ended(db, ev);
 }
 
 /* ---------------------------------------------------------------------- end */
+
+wide_status
+replay_timestamp(wide_db *db, const parked *p, int64_t last, int64_t *commit_ts)
+{
+	int64_t time = p->time != 0 ? p->time : host_now(db);
+	payload in;
+	avoid_times avoid = {0};
+	wide_status st;
+
+	*commit_ts = time > last ? time : last + 1;
+	/* cells in its files may have a timestamp that the crash took back; last_ts must not stay below
+	 * it, so that it is not assigned again */
+	TRY(payload_open((wide_bytes) {p->data.data, p->data.len}, &in));
+	if (payload_files_ts(&in) > *commit_ts)
+		*commit_ts = payload_files_ts(&in);
+	st = payload_avoid(&in, *commit_ts, &db->replay->key, &avoid);
+	*commit_ts = avoid_next(&avoid, *commit_ts);
+	free(avoid.ts);
+	return st;
+}
 
 /* Finishes a committed batch with a new FINISH record. */
 static wide_status
 finish_now(wide_db *db, parked *p)
 {
-	commit_state *commit = &db->seg->commit;
-	/* no later than the timestamp that the crash took back, if possible: a row that was seen as of
-	 * some time is then seen as of that time afterwards */
-	int64_t time = p->time != 0 ? p->time : host_now(db);
-	int64_t commit_ts = time > commit->last_ts ? time : commit->last_ts + 1;
 	uint8_t head[RECORD_FINISH_BYTES];
 	wide_bytes part = {head, sizeof(head)};
-	payload in;
-	avoid_times avoid = {0};
+	int64_t commit_ts;
 	uint64_t lsn;
 	wide_status st;
 
-	/* cells in its files may have a timestamp that the crash took back; last_ts must not stay below
-	 * it, so that it is not assigned again */
-	TRY(payload_open((wide_bytes) {p->data.data, p->data.len}, &in));
-	if (payload_files_ts(&in) > commit_ts)
-		commit_ts = payload_files_ts(&in);
-	st = payload_avoid(&in, commit_ts, &db->replay->key, &avoid);
-	commit_ts = avoid_next(&avoid, commit_ts);
-	free(avoid.ts);
-	TRY(st);
+	TRY(replay_timestamp(db, p, db->seg->commit.last_ts, &commit_ts));
 	payload_record_finish(head, p->nchunks, p->id, commit_ts, p->data.len);
 	TRY(segment_lock(db, LOCK_COMMIT));
 	st = db->log.append(db->log.ctx, false, &part, 1, &lsn);
@@ -721,13 +676,18 @@ finish_now(wide_db *db, parked *p)
 	TRY(st);
 	TRY(db->log.sync(db->log.ctx, lsn));
 	injection_point("recover-finished");
-	return apply(db, (wide_bytes) {p->data.data, p->data.len}, p->start, lsn, commit_ts);
+	return apply(db, (wide_bytes) {p->data.data, p->data.len},
+				 (applied) {.start = p->start,
+							.seq = lsn,
+							.commit_ts = commit_ts,
+							.xid = p->xid,
+							.committed = p->committed,
+							.early = p->early});
 }
 
 wide_status
 replay_end(wide_db *db)
 {
-	commit_state *commit = &db->seg->commit;
 	wide_status st;
 
 	for (;;)
@@ -748,10 +708,8 @@ replay_end(wide_db *db)
 		}
 		else
 			TRY(finish_now(db, oldest));
-		unpark(db, oldest);
+		parked_remove(db, oldest);
 	}
-	report_ignored(db);
-	atomic_store(&commit->applied_seq, commit->logged_seq);
-	atomic_store(&commit->visible_seq, commit->logged_seq);
+	replay_report(db);
 	return WIDE_OK;
 }

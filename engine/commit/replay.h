@@ -3,6 +3,7 @@
 #define WIDE_REPLAY_H
 
 #include "engine/wide.h"
+#include "engine/commit/parked.h"
 
 /* Begins a replay (db->replay).  WIDE_NOMEM. */
 extern wide_status replay_begin(wide_db *db);
@@ -14,8 +15,18 @@ extern wide_status replay_begin(wide_db *db);
 extern wide_status replay_event(void *db, const wide_replay_event *ev);
 
 /*
- * The log has ended: finishes external transactions that committed without a FINISH record, drops
- * the others, and publishes everything.
+ * Sets *commit_ts to the commit timestamp that the end of the replay would give the batch, above
+ * last: no later than the timestamp that a crash took back, if possible, so that a row that was
+ * seen as of some time is then seen as of that time afterwards. Errors: WIDE_CORRUPT, WIDE_NOMEM.
+ */
+extern wide_status replay_timestamp(wide_db *db, const parked *p, int64_t last, int64_t *commit_ts);
+
+/* Reports the records that were ignored since the last report to the host's log. */
+extern void replay_report(wide_db *db);
+
+/*
+ * The log has ended: finishes external transactions that committed without a FINISH record, and
+ * drops the others.
  */
 extern wide_status replay_end(wide_db *db);
 

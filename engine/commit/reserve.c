@@ -21,6 +21,7 @@
 #include "engine/shared/counter.h"
 #include "engine/shared/host.h"
 #include "engine/shared/layout.h"
+#include "engine/shared/log_end.h"
 #include "engine/shared/segment.h"
 #include "engine/set/memtable.h"
 #include "engine/compaction/job.h"
@@ -85,7 +86,7 @@ pace(wide_db *db, uint64_t bytes)
 
 	for (int i = 0; i < WIDE_MEMTABLES; i++)
 		waiting += atomic_load(&db->seg->memtables[i].state) == MEMTABLE_IMMUTABLE;
-	if (waiting < 2 || db->replay != NULL || !host_worker_works(db))
+	if (waiting < 2 || log_is_replayed(db) || !host_worker_works(db))
 		return 0;
 	us = bytes * atomic_load(&commit->flush_us) * (waiting - 1) / (WIDE_MEMTABLES - 2) >> 20;
 	now = clock_monotonic_us();
@@ -151,17 +152,16 @@ try_reserve(wide_db *db, uint64_t bytes, bool *done, int64_t *pace_us, uint32_t 
 static wide_status
 wait_for_room(wide_db *db, int64_t since, uint32_t seen, bool *reported)
 {
-	bool held;
+	bool alone = atomic_load(&db->seg->state) == WIDE_RECOVERING, held;
 
 	host_wake_worker(db);
-	/* no worker is in the store while it recovers */
-	if (db->replay == NULL && clock_monotonic_us() - since < PATIENCE_MS * 1000 &&
-		host_worker_works(db))
+	/* no worker is in the store while it recovers, unless the log is followed */
+	if (!alone && clock_monotonic_us() - since < PATIENCE_MS * 1000 && host_worker_works(db))
 		return segment_wait(db, &db->seg->commit.space_word, seen, 100, WIDE_WAIT_MEMORY);
 	TRY(make_room(db, &held));
 	if (host_interrupted(db))
 		return status_fail(WIDE_INTERRUPTED, "interrupted while waiting for room in memory");
-	if (held && db->replay == NULL && clock_monotonic_us() - since > HELD_MS * 1000)
+	if (held && !alone && clock_monotonic_us() - since > HELD_MS * 1000)
 		return status_fail(WIDE_FULL, "readers hold all memory");
 	if (!*reported && clock_monotonic_us() - since > REPORT_MS * 1000)
 	{

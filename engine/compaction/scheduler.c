@@ -22,6 +22,7 @@
 #include "engine/base/status.h"
 #include "engine/shared/host.h"
 #include "engine/shared/layout.h"
+#include "engine/shared/log_end.h"
 #include "engine/shared/segment.h"
 #include "engine/set/catalog.h"
 #include "engine/set/remove.h"
@@ -297,7 +298,7 @@ settle_empty(wide_db *db, version_edit *edit)
 	empty = empty && flush_oldest(db) < 0;
 	if (empty)
 	{
-		t->start_lsn = db->log.end(db->log.ctx);
+		t->start_lsn = log_end(db);
 		edit->flushed_seq = t->start_lsn;
 	}
 	segment_unlock(db, LOCK_COMMIT);
@@ -321,7 +322,7 @@ write_edit(wide_db *db, bool always)
 		return WIDE_END;
 	TRY(settle_empty(db, &edit));
 	if (!dirty && edit.restart_lsn <= db->seg->set.restart_lsn &&
-		(db->replay == NULL || edit.flushed_seq <= db->seg->set.flushed_seq))
+		(!log_is_replayed(db) || edit.flushed_seq <= db->seg->set.flushed_seq))
 		return WIDE_END;
 	TRY(edit_apply(db, &edit));
 	db->log.release(db->log.ctx, db->seg->set.restart_lsn);

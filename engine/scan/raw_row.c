@@ -36,7 +36,7 @@ wide_raw_row(wide_db *db, wide_family_id family, wide_bytes row, wide_raw_fn fn,
 						   row.len);
 	TRY(pin_take(db, &pin));
 	TRY_GOTO(key_make_row(&key, row));
-	TRY_GOTO(scan_sources_merge(db, &pin, family, visible, INT64_MIN, NULL, 0, &m, &none,
+	TRY_GOTO(scan_sources_merge(db, &pin, family, visible, INT64_MIN, NULL, NULL, 0, &m, &none,
 								&incomplete));
 	TRY_GOTO(merge_seek(m, key.data, (uint32_t) key.len, INT64_MAX, SEQ_MAX));
 	while ((e = merge_entry(m)) != NULL && e->rowlen == key.len &&

@@ -17,6 +17,7 @@
 #include "engine/set/snapshot.h"
 #include "engine/read/visibility.h"
 #include "engine/batch/batch_source.h"
+#include "engine/batch/overlay.h"
 #include "engine/scan/scan_block.h"
 #include "engine/scan/scan_count.h"
 #include "engine/scan/scan_open.h"
@@ -98,8 +99,8 @@ wide_scan_set_aside(wide_scan *scan)
 {
 	scan_state *s = scan_state_of(scan);
 
-	if (s->batch != NULL || s->time.now_given || s->filter.fn != NULL || s->pred.ncolumns > 0 ||
-		s->failed != WIDE_OK)
+	if (s->batch != NULL || overlay_of(s->snap) != NULL || s->time.now_given ||
+		s->filter.fn != NULL || s->pred.ncolumns > 0 || s->failed != WIDE_OK)
 		return false;
 	scan_block_restart(s);
 	scan_row_release(s);

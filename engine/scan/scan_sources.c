@@ -21,12 +21,33 @@
 #include "engine/read/source_memtable.h"
 #include "engine/batch/batch.h"
 #include "engine/batch/batch_source.h"
+#include "engine/batch/overlay.h"
 #include "engine/scan/scan_state.h"
+
+/* Adds what the snapshot sees beside the store. */
+static wide_status
+add_overlay(wide_db *db, const overlay *o, wide_family_id id, merge *m)
+{
+	const file_meta *files;
+	int n = overlay_files(o, &files);
+	source *src;
+
+	TRY(source_memtable_new(db, overlay_cells(o), id, &src));
+	TRY(merge_add(m, src));
+	for (int i = 0; i < n; i++)
+	{
+		if (files[i].family != id)
+			continue;
+		TRY(source_file_new(db, &files[i], 1, 0, &src));
+		TRY(merge_add(m, src));
+	}
+	return WIDE_OK;
+}
 
 wide_status
 scan_sources_merge(wide_db *db, const version_pin *pin, wide_family_id id, uint64_t seq,
-				   int64_t ts_min, wide_batch *batch, uint64_t mark, merge **out,
-				   source **batch_source, bool *incomplete)
+				   int64_t ts_min, const overlay *beside, wide_batch *batch, uint64_t mark,
+				   merge **out, source **batch_source, bool *incomplete)
 {
 	family_files files;
 	source *src, *own = NULL;
@@ -39,6 +60,8 @@ scan_sources_merge(wide_db *db, const version_pin *pin, wide_family_id id, uint6
 		TRY_GOTO(batch_source_new(batch, id, mark, &own));
 		TRY_GOTO(merge_add(m, own));
 	}
+	if (beside != NULL)
+		TRY_GOTO(add_overlay(db, beside, id, m));
 	for (int i = 0; i < pin->nmemtables; i++)
 	{
 		memtable_handle mm;
@@ -110,9 +133,9 @@ scan_sources_make(scan_state *s)
 		scan_family *f = &s->families[i];
 
 		TRY_GOTO(scan_sources_merge(s->db, &s->sources.pin, f->id, s->seq,
-									f->limits.by_time ? f->limits.ts_min : INT64_MIN, s->batch,
-									s->batch_mark, &f->m, &f->batch_source,
-									&s->sources.incomplete));
+									f->limits.by_time ? f->limits.ts_min : INT64_MIN,
+									overlay_of(s->snap), s->batch, s->batch_mark, &f->m,
+									&f->batch_source, &s->sources.incomplete));
 		merge_limits(f->m, &f->limits);
 		f->before.state = BEFORE_UNKNOWN;
 	}

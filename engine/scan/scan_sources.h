@@ -6,20 +6,22 @@
 #include "engine/set/pin.h"
 #include "engine/read/merge.h"
 #include "engine/read/source.h"
+#include "engine/batch/overlay.h"
 #include "engine/scan/scan_state.h"
 
 /*
  * Makes the merge of all sources of a family as of the pin, for readers at seq or before of
  * timestamps from ts_min on.
+ * beside: what the snapshot sees beside the store; NULL: nothing.
  * batch: the transaction's batch, of which operations before mark are read; NULL: none.
  * Returns: *out; *batch_source: the source of the batch, which belongs to the merge (NULL: none);
  * *incomplete is set to true if a reader with a later snapshot may need more sources.  A failure
  * leaves *out and *batch_source alone.
  */
 extern wide_status scan_sources_merge(wide_db *db, const version_pin *pin, wide_family_id id,
-									  uint64_t seq, int64_t ts_min, wide_batch *batch,
-									  uint64_t mark, merge **out, source **batch_source,
-									  bool *incomplete);
+									  uint64_t seq, int64_t ts_min, const overlay *beside,
+									  wide_batch *batch, uint64_t mark, merge **out,
+									  source **batch_source, bool *incomplete);
 
 /* Takes a pin and makes the merges of all families; they stand nowhere.  After a failure there are
  * none. */

@@ -523,13 +523,14 @@ apply_family(wide_db *db, const catalog_op *op, uint64_t seq)
 }
 
 void
-catalog_apply(wide_db *db, wide_bytes encoded, uint64_t seq)
+catalog_apply(wide_db *db, wide_bytes encoded, uint64_t seq, bool early)
 {
 	catalog_state *c = &db->seg->catalog;
 	codec r = {.p = encoded.data, .end = encoded.data + encoded.len};
 	const char *bad = NULL;
 
-	if (encoded.len == 0 || seq <= c->restored_seq || segment_lock(db, LOCK_SET) != WIDE_OK)
+	if (encoded.len == 0 || (seq <= c->restored_seq && !early) ||
+		segment_lock(db, LOCK_SET) != WIDE_OK)
 		return;
 	if (segment_lock(db, LOCK_CATALOG) == WIDE_OK)
 	{
@@ -543,7 +544,7 @@ catalog_apply(wide_db *db, wide_bytes encoded, uint64_t seq)
 			else if (!(op.kind >= OP_CREATE_FAMILY ? apply_family : apply_table)(db, &op, seq))
 				bad = "there is no room for a committed change of the catalog";
 		}
-		if (seq > c->seq)
+		if (seq > c->seq && !early)
 			c->seq = seq;
 		atomic_fetch_add(&c->generation, 1);
 		segment_unlock(db, LOCK_CATALOG);

@@ -24,6 +24,7 @@
 #include "engine/base/status.h"
 #include "engine/shared/host.h"
 #include "engine/shared/layout.h"
+#include "engine/shared/log_end.h"
 #include "engine/shared/segment.h"
 #include "engine/sst/sst_file.h"
 #include "engine/set/catalog.h"
@@ -277,7 +278,7 @@ apply_write(wide_db *db, const version_edit *edit, gathered *g)
 	m.last_ts = db->seg->commit.last_ts;
 	/* makes the batches with timestamps up to last_ts durable, so that recovery gives none of them
 	 * a newer timestamp (finish_now) */
-	if (db->replay == NULL)
+	if (!log_is_replayed(db))
 		raise_to(&g->sync, db->seg->commit.logged_seq);
 	segment_unlock(db, LOCK_COMMIT);
 	if (db->log.identity != NULL)

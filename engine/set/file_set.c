@@ -35,6 +35,7 @@
 #include "engine/base/status.h"
 #include "engine/shared/host.h"
 #include "engine/shared/layout.h"
+#include "engine/shared/log_end.h"
 #include "engine/shared/segment.h"
 #include "engine/set/family.h"
 
@@ -298,8 +299,7 @@ uint64_t
 file_set_new_number(wide_db *db)
 {
 	set_state *set = &db->seg->set;
-	_Atomic uint64_t *next = atomic_load(&db->seg->state) == WIDE_RECOVERING ? &set->replay_file
-																			 : &set->next_file;
+	_Atomic uint64_t *next = log_is_replayed(db) ? &set->replay_file : &set->next_file;
 	uint64_t number;
 
 	/* never overwrites a file of the set, whatever the counters say */

@@ -21,6 +21,7 @@
 #include "engine/base/status.h"
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
+#include "engine/set/marks.h"
 
 /* Snapshots that need what is visible at seq may still be taken. */
 static void
@@ -38,9 +39,14 @@ static wide_status
 lower_to_external(wide_db *db, horizon_ranges *h, uint64_t oldest)
 {
 	commit_state *commit = &db->seg->commit;
-	uint64_t i;
+	uint64_t i, mark;
 
 	TRY(segment_lock(db, LOCK_COMMIT));
+	/* a host in recovery: its snapshot stands for a place before the commits that it does not see
+	 */
+	mark = marks_first_from(db, oldest);
+	if (mark != UINT64_MAX)
+		lower_to(h, mark - 1);
 	i = commit->external_head > EXTERNAL_RING ? commit->external_head - EXTERNAL_RING : 0;
 	for (; i < commit->external_head; i++)
 	{

@@ -42,6 +42,7 @@
 #include "engine/base/status.h"
 #include "engine/shared/host.h"
 #include "engine/shared/layout.h"
+#include "engine/shared/log_end.h"
 #include "engine/shared/segment.h"
 
 #define TOUCH_BYTES 4096 /* a page, or a part of one */
@@ -656,7 +657,7 @@ memtable_switch(wide_db *db)
 		t->freed_version = 0;
 		t->made_version = atomic_load(&db->seg->set.version) + 1;
 		/* during replay the end of the log is ahead of what has been applied */
-		t->start_lsn = db->replay != NULL ? commit->logged_seq : db->log.end(db->log.ctx);
+		t->start_lsn = log_is_replayed(db) ? commit->logged_seq : log_end(db);
 		t->end_lsn = 0;
 		old->end_lsn = t->start_lsn;
 		atomic_store(&t->state, MEMTABLE_ACTIVE);

@@ -46,6 +46,7 @@ typedef struct live_pin
 {
 	uint64_t version; /* 0: this place is free */
 	bool memtables;	  /* pins memtables, too */
+	bool later;		  /* pins all files that are added later, too */
 } live_pin;
 
 /* The pins and copies of this process. */
@@ -78,6 +79,8 @@ publish_rest(wide_db *db)
 			oldest = p->version;
 		if (p->version > newest)
 			newest = p->version;
+		if (p->later)
+			newest = UINT64_MAX;
 		if (p->memtables && (mem_oldest == 0 || p->version < mem_oldest))
 			mem_oldest = p->version;
 		if (p->memtables && p->version > mem_newest)
@@ -119,7 +122,7 @@ pin_memtables(wide_db *db, version_pin *pin)
 }
 
 static wide_status
-take(wide_db *db, version_pin *pin, bool memtables)
+take(wide_db *db, version_pin *pin, bool memtables, bool later)
 {
 	struct pin_local *local = db->pins;
 	bool first_memtables;
@@ -136,7 +139,9 @@ take(wide_db *db, version_pin *pin, bool memtables)
 	do
 	{
 		pin->version = atomic_load(&db->seg->set.version);
-		atomic_store_explicit(&db->slot->pin_last, pin->version, memory_order_release);
+		if (atomic_load_explicit(&db->slot->pin_last, memory_order_relaxed) != UINT64_MAX)
+			atomic_store_explicit(&db->slot->pin_last, later ? UINT64_MAX : pin->version,
+								  memory_order_release);
 		if (local->npins == 0)
 			atomic_store_explicit(&db->slot->pin, pin->version, memory_order_release);
 		if (memtables)
@@ -150,7 +155,7 @@ take(wide_db *db, version_pin *pin, bool memtables)
 		if (memtables)
 			pin_memtables(db, pin);
 	} while (atomic_load(&db->seg->set.version) != pin->version);
-	local->pins[at] = (live_pin) {pin->version, memtables};
+	local->pins[at] = (live_pin) {pin->version, memtables, later};
 	local->npins = at < local->npins ? local->npins : at + 1;
 	pin->serial = (uint32_t) at + 1;
 	return WIDE_OK;
@@ -159,13 +164,19 @@ take(wide_db *db, version_pin *pin, bool memtables)
 wide_status
 pin_take(wide_db *db, version_pin *pin)
 {
-	return take(db, pin, true);
+	return take(db, pin, true, false);
 }
 
 wide_status
 pin_take_files(wide_db *db, version_pin *pin)
 {
-	return take(db, pin, false);
+	return take(db, pin, false, false);
+}
+
+wide_status
+pin_take_later(wide_db *db, version_pin *pin)
+{
+	return take(db, pin, false, true);
 }
 
 /* Frees the copies that are not the newest of their family and that no pin needs; without pins and

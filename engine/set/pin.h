@@ -24,6 +24,10 @@ extern wide_status pin_take(wide_db *db, version_pin *pin);
 /* As pin_take, but pins files only (nmemtables is 0): memtables may be reused. */
 extern wide_status pin_take_files(wide_db *db, version_pin *pin);
 
+/* As pin_take_files, but pins all files that are added later as well, also those that the set does
+ * not have yet.  For files that are read before they are linked. */
+extern wide_status pin_take_later(wide_db *db, version_pin *pin);
+
 /* Releases the pin, if it is one. */
 extern void pin_drop(wide_db *db, version_pin *pin);
 

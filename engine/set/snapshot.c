@@ -60,6 +60,7 @@
 #include "engine/shared/host.h"
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
+#include "engine/set/marks.h"
 
 #define COPY_MAX 256 /* ring entries copied under one lock */
 
@@ -78,6 +79,9 @@ struct wide_snapshot
 
 	bool latest; /* of applied_seq: can be renewed */
 	bool shared; /* offered in this process's slot */
+
+	void *attached; /* snapshot_attach; NULL: nothing */
+	void (*attached_free)(wide_db *db, void *attached);
 };
 
 struct snapshot_local
@@ -148,9 +152,7 @@ note_oldest(wide_db *db)
 	store_bounds(db->slot, oldest, last, now);
 }
 
-/* Adds a snapshot to the list, which protects everything that is visible now.  Its seq is not known
- * yet. */
-static wide_status
+wide_status
 snapshot_new(wide_db *db, wide_snapshot **out)
 {
 	wide_snapshot *s;
@@ -205,6 +207,8 @@ wide_snapshot_release(wide_snapshot *s)
 	db = s->db;
 	if (s->shared)
 		slot_share(db->slot, 0, NULL, 0);
+	if (s->attached != NULL)
+		s->attached_free(db, s->attached);
 	if (s->prev != NULL)
 		s->prev->next = s->next;
 	else
@@ -323,6 +327,23 @@ entries_lost(commit_state *commit, const wide_moment *moment, uint64_t after, ui
 		   (xid >= oldest && moment->running(moment->ctx, xid));
 }
 
+/* Finds the first batch that came after the caller's snapshot, as far as that is known: UINT64_MAX.
+ */
+static wide_status
+find_after(wide_db *db, const wide_moment *at, uint64_t *after)
+{
+	uint64_t mark;
+
+	*after = UINT64_MAX;
+	if (at->ended != 0 || at->next != 0)
+		TRY(find_first_after_end(db, at, after));
+	if (!at->replayed)
+		return WIDE_OK;
+	TRY(marks_find(db, at, &mark));
+	*after = mark < *after ? mark : *after;
+	return WIDE_OK;
+}
+
 /* Excludes the published batches that the caller's snapshot does not show. */
 static wide_status
 exclude_running(wide_snapshot *s, const wide_moment *moment)
@@ -333,8 +354,7 @@ exclude_running(wide_snapshot *s, const wide_moment *moment)
 	uint64_t at = local->settled, after = UINT64_MAX, head, oldest;
 	bool settling;
 
-	if (moment->ended != 0 || moment->next != 0)
-		TRY(find_first_after_end(db, moment, &after));
+	TRY(find_after(db, moment, &after));
 	if (after <= s->seq)
 		at = 0; /* external batches from `after` on count, settled ones too */
 	/* all entries are settled; those that come from now on are above this snapshot */
@@ -393,20 +413,14 @@ nothing_ended(wide_db *db, const wide_moment *at)
 }
 
 wide_status
-wide_snapshot_take_at(wide_db *db, const wide_moment *at, wide_snapshot **out)
+snapshot_number(wide_snapshot *s, uint64_t seq, const wide_moment *at)
 {
-	wide_snapshot *s;
-	wide_status st = WIDE_OK;
+	wide_db *db = s->db;
 
-	*out = NULL;
-	TRY(snapshot_new(db, &s));
-	if (at->running != NULL)
-		TRY_GOTO(wait_for_ended(db, at->running, at->ctx));
-	injection_point("snapshot-waited");
-	s->seq = atomic_load(&db->seg->commit.visible_seq);
+	s->seq = seq;
 	injection_point("snapshot-numbered");
 	if (at->running != NULL && !nothing_ended(db, at))
-		TRY_GOTO(exclude_running(s, at));
+		TRY(exclude_running(s, at));
 	if (s->open_from != 0)
 	{
 		uint64_t first = s->nexcluded > 0 ? s->excluded[0].first : s->open_from;
@@ -419,6 +433,48 @@ wide_snapshot_take_at(wide_db *db, const wide_moment *at, wide_snapshot **out)
 	}
 	note_oldest(db);
 	note_newest_ts(s);
+	return WIDE_OK;
+}
+
+void
+snapshot_raise(wide_snapshot *s, uint64_t seq, int64_t newest_ts)
+{
+	s->seq = s->seq < seq ? seq : s->seq;
+	s->newest_ts = s->newest_ts < newest_ts ? newest_ts : s->newest_ts;
+	note_oldest(s->db);
+}
+
+void
+snapshot_attach(wide_snapshot *s, void *attached, void (*attached_free)(wide_db *, void *))
+{
+	s->attached = attached;
+	s->attached_free = attached_free;
+}
+
+void *
+snapshot_attached(const wide_snapshot *s)
+{
+	return s->attached;
+}
+
+bool
+wide_snapshot_is_private(const wide_snapshot *s)
+{
+	return s->attached != NULL;
+}
+
+wide_status
+wide_snapshot_take_at(wide_db *db, const wide_moment *at, wide_snapshot **out)
+{
+	wide_snapshot *s;
+	wide_status st = WIDE_OK;
+
+	*out = NULL;
+	TRY(snapshot_new(db, &s));
+	if (at->running != NULL)
+		TRY_GOTO(wait_for_ended(db, at->running, at->ctx));
+	injection_point("snapshot-waited");
+	TRY_GOTO(snapshot_number(s, atomic_load(&db->seg->commit.visible_seq), at));
 	*out = s;
 done:
 	if (st != WIDE_OK)
@@ -629,6 +685,8 @@ wide_snapshot_share(wide_snapshot *s, uint64_t key)
 	uint8_t bytes[sizeof(s->db->slot->share)];
 	size_t len = wide_snapshot_export(s, bytes, sizeof(bytes));
 
+	if (s->attached != NULL)
+		return status_fail(WIDE_CONFLICT, "the snapshot sees a transaction that is not finished");
 	if (len > sizeof(bytes))
 		return status_fail(WIDE_LIMIT, "the snapshot has too many exclusions to be shared");
 	for (wide_snapshot *o = s->db->snapshots->all; o != NULL; o = o->next)

@@ -23,6 +23,24 @@ extern int64_t snapshot_now(const wide_snapshot *s);
  * has to be kept. */
 extern int64_t snapshot_oldest_now(wide_db *db);
 
+/*
+ * The parts of wide_snapshot_take_at.  snapshot_new makes a snapshot that protects everything that
+ * is visible now; its seq is not known yet.  snapshot_number gives it the seq, which was visible
+ * after that, and excludes what the host's snapshot does not see; it fails as wide_snapshot_take_at
+ * does, and the caller then releases the snapshot.
+ */
+extern wide_status snapshot_new(wide_db *db, wide_snapshot **out);
+extern wide_status snapshot_number(wide_snapshot *s, uint64_t seq, const wide_moment *at);
+
+/* Raises the snapshot to at least this seq, and to batches with commit timestamps up to newest_ts.
+ * Requires: no batch between its seq and this one is in the store. */
+extern void snapshot_raise(wide_snapshot *s, uint64_t seq, int64_t newest_ts);
+
+/* Something that the snapshot sees beside the store; freed with it.  NULL: nothing. */
+extern void snapshot_attach(wide_snapshot *s, void *attached,
+							void (*attached_free)(wide_db *db, void *attached));
+extern void *snapshot_attached(const wide_snapshot *s);
+
 /* Releases all snapshots of this process; for wide_detach. */
 extern void snapshot_detach(wide_db *db);
 

@@ -221,6 +221,51 @@ typedef struct commit_state
 	ended_mark ended[ENDED_RING]; /* each member rises from entry to entry */
 } commit_state;
 
+/* ---------------------------------------------------------------- follow */
+
+#define FOLLOW_MARKS   8192
+#define FOLLOW_PENDING 1024
+#define FOLLOW_BYTES   ((size_t) 256 * 1024)
+
+/* An external transaction has committed: the end of its commit record. */
+typedef struct follow_mark
+{
+	uint64_t lsn, xid;
+} follow_mark;
+
+/* A batch whose external transaction has committed, and whose FINISH record has not come yet. */
+typedef struct follow_pending
+{
+	uint64_t xid;
+	uint64_t committed; /* end of the commit record */
+	uint64_t id;		/* LSN of the batch's first record */
+	uint64_t start;		/* where that begins */
+	int64_t commit_ts;	/* for automatic timestamps, until the FINISH record has the real one */
+	uint64_t len;		/* bytes of the payload */
+	uint64_t at;		/* of the payload in bytes; UINT64_MAX: it is only in the log */
+} follow_pending;
+
+/*
+ * While one process replays a log that does not end (a standby), and others read.  Members without
+ * _Atomic are read and written under LOCK_COMMIT.  See engine/commit/follow.c.
+ */
+typedef struct follow_state
+{
+	_Atomic uint64_t position; /* where the record begins that is replayed now: the log's end for
+								* those who must not claim more */
+	_Atomic uint64_t shown;	   /* readers see the log up to here */
+	_Atomic uint32_t word;	   /* futex: rises with shown, and when the log has ended */
+	_Atomic uint32_t waiters;  /* processes that wait on it, or are about to */
+
+	uint64_t marks_head; /* number of entries ever added to marks */
+	follow_mark marks[FOLLOW_MARKS];
+
+	uint32_t npending; /* as of shown, in the order of commits */
+	follow_pending pending[FOLLOW_PENDING];
+	uint64_t nbytes; /* in use */
+	uint8_t bytes[FOLLOW_BYTES];
+} follow_state;
+
 /* ----------------------------------------------------------------- files */
 
 #define FILE_BOUND 88 /* bytes of a row key bound kept in memory */
@@ -259,6 +304,10 @@ typedef struct file_meta
 	uint8_t min_row[FILE_BOUND]; /* encoded rows, with terminator unless cut */
 	uint8_t max_row[FILE_BOUND];
 } file_meta;
+
+/* Set in the number of a sorted file that is read before it is linked: its entries then have
+ * another sequence number, for one reader.  Such a file names its container. */
+#define FILE_ALIAS ((uint64_t) 1 << 63)
 
 /* Returns the number of the file of the directory that has the sorted file: its own, unless it
  * shares a container with others. */
@@ -496,6 +545,7 @@ typedef struct segment
 
 	_Alignas(64) pthread_mutex_t lock[LOCK_COUNT];
 	_Alignas(64) commit_state commit;
+	_Alignas(64) follow_state follow;
 	_Alignas(64) set_state set;
 	_Alignas(64) catalog_state catalog;
 	uint64_t job_serial;	/* of the newest job; under LOCK_SET */
@@ -530,7 +580,7 @@ struct wide_db
 	struct lock_local *locks;		  /* row_lock.c: the row locks held */
 	struct lock_mappings *lock_maps;  /* lock_memory.c: addresses of the chunks */
 	struct snapshot_local *snapshots; /* snapshot.c: snapshots of this process */
-	struct replay *replay;			  /* replay.c: during recovery */
+	struct replay *replay;			  /* replay.c: in the process that recovers or follows */
 
 	uint32_t locks_taken; /* one bit for each enum segment_lock that is held */
 };

@@ -303,7 +303,7 @@ load_properties(sst_reader *r, sst_handle h, const file_meta *meta)
 	cache_unpin(r->db, &ref);
 	if (!ok)
 		return sst_reader_corrupt(r, h.off, "the meta block is malformed");
-	if (m->number != r->number || m->family != meta->family)
+	if (m->number != (r->number & ~FILE_ALIAS) || m->family != meta->family)
 		return sst_reader_corrupt(r, h.off, "the meta block is of another file");
 	if ((meta->bytes != 0 && meta->bytes != r->file.size) ||
 		(meta->cells != 0 && meta->cells != m->cells) || (meta->global_seq != 0 && !r->prop.global))

@@ -187,6 +187,7 @@ format_build_id(void)
 		sizeof(process_slot),
 		sizeof(memtable),
 		sizeof(commit_state),
+		sizeof(follow_state),
 		sizeof(set_state),
 		sizeof(file_slot),
 		sizeof(container_slot),

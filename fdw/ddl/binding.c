@@ -8,7 +8,7 @@
 
 #include "miscadmin.h"
 
-#include "fdw/store/store.h"
+#include "fdw/store/follower.h"
 #include "fdw/table/table.h"
 #include "fdw/table/table_name.h"
 #include "fdw/table/types.h"
@@ -22,7 +22,7 @@ wt_binding_tables(wide_batch *b, wide_table_id id)
 	uint32 *oids = palloc(max * sizeof(uint32));
 
 	/* the engine returns how many there are; more may come in between */
-	while ((n = wide_table_bindings(wt_store_db(), b, id, oids, max)) > max)
+	while ((n = wide_table_bindings(wt_follower_db(), b, id, oids, max)) > max)
 	{
 		max = n;
 		oids = repalloc(oids, max * sizeof(uint32));
@@ -48,7 +48,7 @@ wt_binding_others(wide_table_id id, Oid relid)
 wide_status
 wt_binding_find(Oid relid, wide_table *wt)
 {
-	return wide_table_by_binding(wt_store_db(), wt_batch(false), MyDatabaseId, relid, wt);
+	return wide_table_by_binding(wt_follower_db(), wt_batch(false), MyDatabaseId, relid, wt);
 }
 
 wide_status
@@ -57,14 +57,14 @@ wt_binding_find_name(const char *name, wide_table *wt)
 	uint32 cursor = 0;
 	wide_status st;
 
-	st = wide_table_by_name(wt_store_db(), wt_batch(false), MyDatabaseId, name, wt);
+	st = wide_table_by_name(wt_follower_db(), wt_batch(false), MyDatabaseId, name, wt);
 	if (st != WIDE_NOTFOUND)
 		return st;
 	/* names of the first release are not canonical */
-	while ((st = wide_table_next(wt_store_db(), wt_batch(false), &cursor, wt)) == WIDE_OK)
+	while ((st = wide_table_next(wt_follower_db(), wt_batch(false), &cursor, wt)) == WIDE_OK)
 	{
 		if (wt->space == MyDatabaseId && wt_table_name_is(wt->name, name))
-			return wide_table_by_id(wt_store_db(), wt_batch(false), wt->id, wt);
+			return wide_table_by_id(wt_follower_db(), wt_batch(false), wt->id, wt);
 	}
 	return st == WIDE_END ? WIDE_NOTFOUND : st;
 }
@@ -74,7 +74,7 @@ wt_binding_families(wide_batch *b, wide_table_id id, int *n)
 {
 	wide_family *f = palloc(sizeof(wide_family) * WT_MAX_FAMILIES);
 
-	*n = Min(wide_table_families(wt_store_db(), b, id, f, WT_MAX_FAMILIES), WT_MAX_FAMILIES);
+	*n = Min(wide_table_families(wt_follower_db(), b, id, f, WT_MAX_FAMILIES), WT_MAX_FAMILIES);
 	return f;
 }
 
@@ -85,9 +85,9 @@ wt_binding_stored_tables(Oid database)
 	wide_table wt;
 	List *result = NIL;
 
-	while (wide_table_next(wt_store_db(), wt_batch(false), &cursor, &wt) == WIDE_OK)
+	while (wide_table_next(wt_follower_db(), wt_batch(false), &cursor, &wt) == WIDE_OK)
 		if (wt.space == database &&
-			wide_table_by_id(wt_store_db(), wt_batch(false), wt.id, &wt) == WIDE_OK)
+			wide_table_by_id(wt_follower_db(), wt_batch(false), wt.id, &wt) == WIDE_OK)
 			result = lappend(result, memcpy(palloc(sizeof(wt)), &wt, sizeof(wt)));
 	return result;
 }

@@ -218,8 +218,6 @@ void
 wt_database_check_stored(Oid relid)
 {
 	wt_database_check_copied(relid);
-	if (RecoveryInProgress())
-		(void) wt_store_db();
 	if (wt_beginning_is_missing())
 		wt_beginning_report_missing();
 }

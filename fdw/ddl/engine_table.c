@@ -18,6 +18,7 @@
 #include "fdw/ddl/ddl_lock.h"
 #include "fdw/ddl/stored_table.h"
 #include "fdw/store/error.h"
+#include "fdw/store/follower.h"
 #include "fdw/store/store.h"
 #include "fdw/table/lookup.h"
 #include "fdw/table/types.h"
@@ -67,7 +68,7 @@ find(WtTable *t, bool create, WtEngineTable *out)
 		return false;
 	}
 	/* before the catalog is read, so that a change meanwhile makes the entry invalid */
-	generation = wide_catalog_generation(wt_store_db());
+	generation = wide_catalog_generation(wt_follower_db());
 	if (!wt_batch_has_ddl() && c->relid == t->relid && c->serial == t->serial &&
 		c->engine.generation == generation)
 	{

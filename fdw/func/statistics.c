@@ -31,6 +31,7 @@
 #include "fdw/store/clock.h"
 #include "fdw/store/compat.h"
 #include "fdw/store/error.h"
+#include "fdw/store/follower.h"
 #include "fdw/store/store.h"
 #include "fdw/table/family_option.h"
 #include "fdw/table/types.h"
@@ -188,7 +189,7 @@ all_families(void)
 	wide_family fams[WT_MAX_FAMILIES];
 
 	while (wt_store_exists() &&
-		   wide_table_next(wt_store_db(), wt_batch(false), &cursor, &t) == WIDE_OK)
+		   wide_table_next(wt_follower_db(), wt_batch(false), &cursor, &t) == WIDE_OK)
 	{
 		ListCell *lc;
 		int nfam;
@@ -408,7 +409,7 @@ subject_of(const wide_progress *p)
 			s.table.id = 0;
 		return s;
 	}
-	while (wide_table_next(wt_store_db(), NULL, &cursor, &t) == WIDE_OK)
+	while (wide_table_next(wt_follower_db(), NULL, &cursor, &t) == WIDE_OK)
 	{
 		wide_family fams[WT_MAX_FAMILIES];
 		int n = wide_table_families(wt_store_db(), NULL, t.id, fams, WT_MAX_FAMILIES);
@@ -520,7 +521,7 @@ wt_sql_stat_databases(PG_FUNCTION_ARGS)
 	uint32 cursor = 0;
 
 	InitMaterializedSRF(fcinfo, 0);
-	while (wt_store_exists() && wide_table_next(wt_store_db(), NULL, &cursor, &t) == WIDE_OK)
+	while (wt_store_exists() && wide_table_next(wt_follower_db(), NULL, &cursor, &t) == WIDE_OK)
 	{
 		bool found;
 

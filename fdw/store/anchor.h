@@ -64,6 +64,12 @@ typedef struct WtAnchor
 	WtBackgroundProcess keeper;		/* checkpoint_keeper.c */
 
 	WtHealth health;
+
+	/* on a standby */
+	bool following; /* the segment was opened by a process that follows the log; of the opener */
+	bool left_out;	/* wal_replay.c: something beyond the recovery's target; nothing is flushed */
+	pg_atomic_uint64 no_store_upto; /* WAL up to there has no beginning of a store */
+	pg_atomic_uint64 clock_behind;	/* clock.c; 0: not known */
 	bool upgrade_prepared; /* upgrade.c: transactions must not commit changes of wide tables */
 
 	/* base backups */

@@ -42,7 +42,7 @@ const WtBackgroundProcessKind wt_background_process_keeper = {
 	.title = "keeper process",
 	.function = "wt_checkpoint_keeper_main",
 	.without = "Base backups that are begun without it may lack data of wide tables.",
-	.start_time = BgWorkerStart_RecoveryFinished,
+	.start_time = BgWorkerStart_ConsistentState,
 	.anchor_offset = offsetof(WtAnchor, keeper),
 };
 

@@ -46,6 +46,7 @@
 #include "fdw/store/state_file.h"
 #include "fdw/store/stop_point.h"
 #include "fdw/store/wal.h"
+#include "fdw/store/wal_replay.h"
 #include "fdw/store/wal_history.h"
 
 static bool (*is_expected)(void) = NULL;
@@ -192,7 +193,7 @@ find_in_log(void)
 		from = GetRedoRecPtr();
 	if (XLogRecPtrIsInvalid(from))
 		return false;
-	lsn = wt_wal_await_beginning(from, warn_other_store);
+	lsn = wt_wal_replay_await_beginning(from, warn_other_store);
 	/* the search is over: background processes do not wait for it */
 	wt_anchor()->recovery_start = InvalidXLogRecPtr;
 	if (XLogRecPtrIsInvalid(lsn))

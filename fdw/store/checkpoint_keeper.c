@@ -31,6 +31,9 @@
  * WAL that the store needs no more, the request to end.  So the keeper of an idle server
  * sleeps.
  *
+ * On a standby the keeper recovers the store and follows the log (wal_replay.c), up to the
+ * promotion.
+ *
  * The keeper also holds the replication slot (replication_slot.c).  It does nothing
  * else: the worker, which compacts for minutes, could not answer a checkpoint in
  * time.  At shutdown it waits for the other processes and flushes.
@@ -45,8 +48,10 @@
 #include "postmaster/interrupt.h"
 #include "replication/slot.h"
 #include "storage/ipc.h"
+#include "storage/latch.h"
 #include "storage/proc.h"
 #include "storage/sinvaladt.h"
+#include "tcop/tcopprot.h"
 #include "utils/timestamp.h"
 
 #include "engine/wide.h"
@@ -56,6 +61,7 @@
 #include "fdw/store/counter_file.h"
 #include "fdw/store/compat.h"
 #include "fdw/store/error.h"
+#include "fdw/store/health.h"
 #include "fdw/store/host.h"
 #include "fdw/store/replication_slot.h"
 #include "fdw/store/rest.h"
@@ -72,6 +78,7 @@
 /* Intervals: */
 #define REPLICATION_SLOT_MS 1000  /* between checks of the replication slot */
 #define RETRY_MS			1000  /* between flushes that fail */
+#define RETRY_OPEN_MS		10000 /* on a standby, between attempts to open the store */
 #define LINGER_MS			10000 /* at shutdown, at most, until the other processes have ended */
 #define OPENING_MS			200	  /* between looks while a process opens the store */
 #define IDLE_MS \
@@ -354,13 +361,47 @@ retire(void)
 	wt_background_process_retire(&wt_background_process_keeper, wt_rest_has_work);
 }
 
+/*
+ * On a standby: opens the store and follows the log until the server is promoted.  If that is not
+ * possible, logs why and exits after a while; the postmaster starts another keeper, which tries
+ * again.
+ */
+static void
+follow(void)
+{
+	char *why = NULL;
+
+	wt_store_follow(true);
+	if (wt_store_db_try(&why) == NULL && (RecoveryInProgress() || wt_store_exists()))
+	{
+		wt_health_failed(why);
+		ereport(LOG,
+				(errmsg("widetable: the keeper process cannot open the store"),
+				 errdetail("%s", why)));
+		/* on the latch, so that a shutdown ends the wait */
+		ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+		wt_host_wait_event(RETRY_OPEN_MS, WT_WAIT_KEEPER_IDLE);
+		CHECK_FOR_INTERRUPTS();
+		proc_exit(1);
+	}
+	wt_store_follow(false);
+}
+
 void
 wt_checkpoint_keeper_main(Datum arg)
 {
 	wide_db *db;
 	TimestampTz last_look = 0, shutdown_since = 0;
+	bool standby;
 
-	wt_background_process_start(&wt_background_process_keeper, SignalHandlerForShutdownRequest);
+	wt_background_process_start(&wt_background_process_keeper, die);
+	standby = RecoveryInProgress();
+	if (standby)
+		follow();
+	/* from here on a request to end waits for the other processes */
+	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
+	CHECK_FOR_INTERRUPTS();
 	db = wait_for_store();
 	wt_counter_file_remove();
 	/* a keeper that was told to end has closed it, and the server has gone on */

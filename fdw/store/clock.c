@@ -22,6 +22,7 @@
 #include "fdw/store/clock.h"
 
 #include "access/parallel.h"
+#include "access/xlog.h"
 #include "catalog/pg_type.h"
 #include "common/int.h"
 #include "miscadmin.h"
@@ -29,6 +30,7 @@
 #include "utils/guc.h"
 #include "utils/timestamp.h"
 
+#include "fdw/store/anchor.h"
 #include "fdw/store/compat.h"
 #include "fdw/store/error.h"
 
@@ -55,11 +57,40 @@ static const Moment *fixed_clock = NULL;
 
 static bool defining = false; /* PostgreSQL applies the values from before the library was loaded */
 
+/*
+ * On a standby the time is that of the primary server, as far as the log tells: the time of the
+ * newest record that was replayed, and what has passed since.  So cells expire there when they do
+ * on the primary, also if the two clocks differ.  It never goes back: WtAnchor.clock_behind, by how
+ * much it is behind the clock of this server, only falls.  (1 is added, because 0 means that it is
+ * unknown.)
+ */
+void
+wt_clock_replayed(TimestampTz time)
+{
+	WtAnchor *a = wt_anchor();
+	int64 behind = GetCurrentTimestamp() - time;
+	uint64 was = pg_atomic_read_u64(&a->clock_behind);
+
+	if (time != 0 && (was == 0 || behind < (int64) (was - 1)))
+		pg_atomic_write_u64(&a->clock_behind, (uint64) behind + 1);
+}
+
+/* Returns: by how many microseconds the time of wide tables is behind this server's clock. */
+static int64
+clock_behind(void)
+{
+	WtAnchor *a = wt_anchor_if_known();
+	uint64 behind = a != NULL ? pg_atomic_read_u64(&a->clock_behind) : 0;
+
+	return behind == 0 || !RecoveryInProgress() ? 0 : (int64) (behind - 1);
+}
+
 int64
 wt_clock_now(void)
 {
-	return fixed_clock != NULL && fixed_clock->bad == NULL ? fixed_clock->us
-														   : GetCurrentTimestamp() + WT_EPOCH_DIFF;
+	return fixed_clock != NULL && fixed_clock->bad == NULL
+			   ? fixed_clock->us
+			   : GetCurrentTimestamp() - clock_behind() + WT_EPOCH_DIFF;
 }
 
 int64

@@ -17,6 +17,9 @@ extern void wt_clock_define(void);
 /* Returns: widetable.clock if it is set, else the time.  Raises no error. */
 extern int64 wt_clock_now(void);
 
+/* For the process that replays WAL: a record was written at that time; 0: not known. */
+extern void wt_clock_replayed(TimestampTz time);
+
 /*
  * newest: the newest timestamp that the store has assigned.
  * Returns: by how much it is ahead of the real clock, in microseconds; 0: it is not.

@@ -4,7 +4,7 @@
  *		removes sorted files, and drops the tables of dropped databases.
  *
  * It starts with the server if the library is preloaded, otherwise at the first use
- * of the store.  On a standby it replays WAL into the store until the promotion.
+ * of the store.  On a standby it does the same, while the keeper follows the log.
  *
  * It is connected to no database, so CREATE and DROP DATABASE do not wait for it.
  * It accepts interrupts while the engine works, because DROP DATABASE waits until
@@ -52,6 +52,7 @@
 #include "fdw/store/store.h"
 #include "fdw/store/time_mark.h"
 #include "fdw/store/wait_event.h"
+#include "fdw/store/wal_reader.h"
 
 #define IDLE_MS			  1000	/* between checks for work, unless woken */
 #define ACTIVE_MS		  12000 /* of nothing before it sleeps; above the engine's 10 s */
@@ -94,6 +95,25 @@ work(wide_db *db)
 	}
 }
 
+/*
+ * On a standby the store must not need WAL from before a restartpoint for long: it is flushed once
+ * for each redo position.
+ */
+static wide_status
+flush_for_restartpoint(wide_db *db, XLogRecPtr needed)
+{
+	static XLogRecPtr flushed_for = InvalidXLogRecPtr;
+	XLogRecPtr redo = GetRedoRecPtr();
+	wide_status st;
+
+	if (needed >= redo || flushed_for == redo)
+		return WIDE_OK;
+	st = wide_flush(db);
+	if (st == WIDE_OK)
+		flushed_for = redo;
+	return st == WIDE_INTERRUPTED ? WIDE_OK : st;
+}
+
 /* Flushes if the store needs much WAL: an idle store must not keep the WAL of a busy cluster, also
  * if no keeper runs. */
 static wide_status
@@ -102,6 +122,8 @@ flush_by_distance(wide_db *db)
 	XLogRecPtr needed = wt_replication_slot_needed(db);
 	wide_status st;
 
+	if (RecoveryInProgress())
+		return flush_for_restartpoint(db, needed);
 	if (needed == 0 || GetXLogInsertRecPtr() < needed + WAL_DISTANCE)
 		return WIDE_OK;
 	st = wide_flush(db);
@@ -117,10 +139,15 @@ flush_by_distance(wide_db *db)
 static long
 work_round(wide_db *db, long wait_before)
 {
-	wide_status st = work(db);
+	wide_status st = WIDE_OK;
 
-	if (st == WIDE_OK)
-		st = flush_by_distance(db);
+	/* see wal_replay.c */
+	if (!wt_anchor()->left_out || !RecoveryInProgress())
+	{
+		st = work(db);
+		if (st == WIDE_OK)
+			st = flush_by_distance(db);
+	}
 	if (st == WIDE_POISONED)
 		wt_error_check(st, NULL);
 	if (st == WIDE_OK)
@@ -162,29 +189,34 @@ drop_tables_of_dropped_databases(void)
 	PG_END_TRY();
 }
 
+/* On a standby: waits until the keeper follows the log, or the server is promoted. */
+static void
+wait_for_keeper(void)
+{
+	while (RecoveryInProgress() && !wt_store_is_followed())
+	{
+		wt_background_process_check_interrupts();
+		wt_host_wait_event(IDLE_MS, WT_WAIT_WORKER_IDLE);
+	}
+}
+
 /*
  * Returns: the store.  If it cannot be opened, logs why and exits after a while; the
- * postmaster starts another worker, which tries again.  On a standby this takes until
- * the promotion; no transaction may be open for that long.
+ * postmaster starts another worker, which tries again.
  */
 static wide_db *
 open_store(void)
 {
 	char *why = NULL;
 	wide_db *db;
-	bool standby = RecoveryInProgress();
 
-	if (!standby && !wt_rest_has_work())
+	wait_for_keeper();
+	if (!RecoveryInProgress() && !wt_rest_has_work())
 		wt_background_process_retire(&wt_background_process_worker, wt_rest_has_work);
-	wt_store_follow();
-	if (!standby)
-		StartTransactionCommand();
+	StartTransactionCommand();
 	db = wt_store_db_try(&why);
 	if (db == NULL)
 	{
-		/* on a standby that was promoted, and has found no store in the log */
-		if (!RecoveryInProgress() && !wt_store_exists())
-			wt_background_process_retire(&wt_background_process_worker, wt_rest_has_work);
 		wt_health_failed(why);
 		ereport(LOG,
 				(errmsg("widetable: the background worker cannot open the store"),
@@ -196,8 +228,7 @@ open_store(void)
 		CHECK_FOR_INTERRUPTS();
 		proc_exit(1);
 	}
-	if (!standby)
-		CommitTransactionCommand();
+	CommitTransactionCommand();
 	return db;
 }
 
@@ -207,7 +238,7 @@ static bool
 wal_grows(void)
 {
 	static XLogRecPtr last = InvalidXLogRecPtr;
-	XLogRecPtr now = GetXLogInsertRecPtr();
+	XLogRecPtr now = wt_wal_reader_limit();
 	bool grows = now - last > WAL_ACTIVE;
 
 	last = now;
@@ -276,12 +307,13 @@ wt_compaction_worker_main(Datum arg)
 			next_work = wait > IDLE_MS ? TimestampTzPlusMilliseconds(GetCurrentTimestamp(), wait)
 									   : 0;
 		}
-		if (TimestampDifferenceExceeds(last_check, now, DATABASE_CHECK_MS))
+		if (TimestampDifferenceExceeds(last_check, now, DATABASE_CHECK_MS) && !RecoveryInProgress())
 		{
 			drop_tables_of_dropped_databases();
 			last_check = now;
 		}
-		wt_time_mark_write(db);
+		if (!RecoveryInProgress())
+			wt_time_mark_write(db);
 		pgstat_report_activity(STATE_IDLE, NULL);
 		sleeps = wait_for_round(db, sleeps, wait > IDLE_MS);
 	}

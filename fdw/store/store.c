@@ -20,21 +20,16 @@
 
 #include "fdw/store/store.h"
 
+#include <signal.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "access/xlog.h"
-#include "catalog/pg_control.h"
-#include "common/controldata_utils.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
-#include "storage/dsm.h"
-#include "storage/dsm_impl.h"
 #include "storage/ipc.h"
-#include "storage/lwlock.h"
-#include "storage/shmem.h"
 #include "storage/spin.h"
+#include "utils/timestamp.h"
 
 #include "fdw/store/anchor.h"
 #include "fdw/store/background_process.h"
@@ -45,234 +40,35 @@
 #include "fdw/store/host.h"
 #include "fdw/store/location.h"
 #include "fdw/store/replication_slot.h"
+#include "fdw/store/segment.h"
 #include "fdw/store/settings.h"
 #include "fdw/store/state_file.h"
 #include "fdw/store/upgrade.h"
 #include "fdw/store/wait_event.h"
 #include "fdw/store/wal.h"
+#include "fdw/store/wal_failure.h"
+#include "fdw/store/wal_reader.h"
+#include "fdw/store/wal_replay.h"
 
-static void *segment_base = NULL; /* address of the segment in this process */
-static void *main_segment = NULL; /* preloaded: its address in main shared memory */
+static void *segment_base = NULL; /* address of the segment in this process; NULL: not mapped */
 static wide_db *the_db = NULL;	  /* this process's handle; NULL: the store is not open here */
 static void (*before_detach)(void) = NULL;
-static bool follower = false; /* this process opens the store on a standby as well */
+static bool follower = false;		 /* this process follows the log on a standby */
+static bool exit_registered = false; /* register_exit() was called */
 
-static shmem_request_hook_type prev_shmem_request_hook = NULL;
-static shmem_startup_hook_type prev_shmem_startup_hook = NULL;
-
-/* ----------------------------------------------------- configuration */
-
-/* The configuration from the settings, made smaller to fit limit bytes; 0: no limit. */
-static void
-configure(wide_config *config, Size limit)
-{
-	*config = (wide_config) {.memtable_size = (size_t) wt_settings_memtable_size_kb * 1024,
-							 .cache_size = (size_t) wt_settings_cache_size_kb * 1024,
-							 .max_processes = MaxBackends + max_worker_processes + 8,
-							 .max_tables = wt_settings_max_tables};
-	wide_config_fit(config, limit);
-}
-
-static Size
-segment_bytes(void)
-{
-	wide_config config;
-
-	configure(&config, 0);
-	return wide_segment_size(&config);
-}
-
-/* ---------------------------------------------------------- preloading */
-
-static void
-request_shmem(void)
-{
-	if (prev_shmem_request_hook)
-		prev_shmem_request_hook();
-	RequestAddinShmemSpace(MAXALIGN(sizeof(WtAnchor)) + segment_bytes() + PG_CACHE_LINE_SIZE);
-}
-
-/* For a store that was closed when this server was last shut down (beginning.c). */
-static void
-note_last_use(WtAnchor *a)
-{
-	bool whole;
-	ControlFileData *c = get_controlfile(DataDir, &whole);
-
-	a->was_primary = whole && (c->state == DB_SHUTDOWNED || c->state == DB_IN_PRODUCTION);
-	a->was_timeline = c->checkPointCopy.ThisTimeLineID;
-	pfree(c);
-}
-
-static void
-startup_shmem(void)
-{
-	bool found;
-	WtAnchor *a;
-
-	/* after a crash the postmaster calls this again, with new shared memory */
-	wt_anchor_forget();
-	a = wt_anchor();
-	note_last_use(a);
-	if (prev_shmem_startup_hook)
-		prev_shmem_startup_hook();
-	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-	main_segment = ShmemInitStruct("widetable segment", segment_bytes() + PG_CACHE_LINE_SIZE,
-								   &found);
-	main_segment = (void *) TYPEALIGN(PG_CACHE_LINE_SIZE, main_segment);
-	if (!found)
-	{
-		a->in_main = true;
-		a->size = segment_bytes();
-	}
-	LWLockRelease(AddinShmemInitLock);
-}
+#define SHUT_OUT_MS	  2000	/* others have so long to end by themselves */
+#define SHUT_OUT_MOST 1000	/* of them are ended at a time */
+#define KEEPER_MS	  10000 /* the keeper has so long to start */
 
 void
 wt_store_request(void)
 {
 	if (!process_shared_preload_libraries_in_progress)
 		return;
-	prev_shmem_request_hook = shmem_request_hook;
-	shmem_request_hook = request_shmem;
-	prev_shmem_startup_hook = shmem_startup_hook;
-	shmem_startup_hook = startup_shmem;
+	wt_segment_request();
 	wt_background_process_register(&wt_background_process_worker);
 	wt_background_process_register(&wt_background_process_keeper);
 	wt_replication_slot_register_startup(wt_beginning_note_recovery);
-}
-
-/* ------------------------------------------------------------- segment */
-
-#define SEGMENT_HINT                                                                               \
-	"Put widetable in shared_preload_libraries: then PostgreSQL's main shared memory is used. Or " \
-	"make /dev/shm larger (docker run --shm-size=512m, or mount -o remount,size=512m /dev/shm), "  \
-	"or set dynamic_shared_memory_type = mmap."
-
-/*
- * Returns: the size that a DSM segment may have, at most the wanted one, in bytes.
- * With POSIX shared memory the segment is a file on /dev/shm, which containers limit
- * to 64 MB.  Parallel query needs space there too, so half of what is free is the limit.
- * *most: what is free, or SIZE_MAX.
- */
-static Size
-segment_limit(Size wanted, Size *most)
-{
-	struct statvfs fs;
-	Size room;
-
-	*most = SIZE_MAX;
-	if (dynamic_shared_memory_type != DSM_IMPL_POSIX || statvfs("/dev/shm", &fs) != 0)
-		return wanted;
-	*most = (Size) fs.f_bavail * fs.f_frsize;
-	room = *most / 2;
-	return Min(wanted, room);
-}
-
-/* Fills in the configuration of a segment outside of main shared memory, made smaller to fit.
- * Errors: 53100 if even the smallest one does not. */
-static void
-configure_to_fit(wide_config *config)
-{
-	Size wanted = segment_bytes(), most, limit = segment_limit(wanted, &most), size;
-
-	configure(config, limit);
-	size = wide_segment_size(config);
-	if (size > most)
-		ereport(ERROR,
-				(errcode(ERRCODE_DISK_FULL),
-				 errmsg("/dev/shm has too little room for the shared memory of widetable"),
-				 errdetail("%zu kB are free, and at least %zu kB are needed.", most / 1024,
-						   size / 1024),
-				 errhint(SEGMENT_HINT)));
-	if (limit < wanted)
-		ereport(LOG,
-				(errmsg("widetable: /dev/shm has too little room for a segment of %zu MB, using "
-						"%zu MB, for %u tables",
-						wanted / (1024 * 1024), size / (1024 * 1024), config->max_tables),
-				 errhint("Make /dev/shm larger, or set widetable.memtable_size and "
-						 "widetable.cache_size lower, or put widetable in "
-						 "shared_preload_libraries.")));
-}
-
-/* As dsm_create(), with a hint what to set if it fails. */
-static dsm_segment *
-new_segment(Size size)
-{
-	MemoryContext caller = CurrentMemoryContext;
-	dsm_segment *volatile seg = NULL;
-
-	PG_TRY();
-	{
-		seg = dsm_create(size, 0);
-	}
-	PG_CATCH();
-	{
-		ErrorData *e;
-
-		MemoryContextSwitchTo(caller);
-		e = CopyErrorData();
-		FlushErrorState();
-		if (e->hint == NULL && e->sqlerrcode != ERRCODE_QUERY_CANCELED)
-			e->hint = SEGMENT_HINT;
-		ReThrowError(e);
-	}
-	PG_END_TRY();
-	return seg;
-}
-
-/* Creates and formats the segment, or formats the one in main shared memory. */
-static void
-create_segment(WtAnchor *a)
-{
-	wide_config config;
-	dsm_segment *seg = NULL;
-	void *base = main_segment;
-	Size size;
-
-	if (a->in_main)
-		configure(&config, 0);
-	else
-		configure_to_fit(&config);
-	size = wide_segment_size(&config);
-	if (!a->in_main)
-	{
-		seg = new_segment(size);
-		base = dsm_segment_address(seg);
-	}
-	wt_error_check(wide_segment_format(base, &config), "could not format shared memory");
-	if (seg != NULL)
-	{
-		/* it outlives the statement, and this process */
-		dsm_pin_segment(seg);
-		dsm_pin_mapping(seg);
-		SpinLockAcquire(&a->mutex);
-		a->handle = dsm_segment_handle(seg);
-		a->size = size;
-		SpinLockRelease(&a->mutex);
-	}
-	segment_base = base;
-}
-
-/* Maps the segment, if there is one and this process has not mapped it yet. */
-static void
-map_segment(WtAnchor *a)
-{
-	if (segment_base != NULL)
-		return;
-	if (a->in_main)
-		segment_base = main_segment;
-	else if (a->handle != 0)
-	{
-		dsm_segment *seg = dsm_attach(a->handle);
-
-		if (seg == NULL)
-			ereport(ERROR,
-					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					 errmsg("could not map the shared memory of widetable")));
-		dsm_pin_mapping(seg);
-		segment_base = dsm_segment_address(seg);
-	}
 }
 
 /* --------------------------------------------------------------- opening */
@@ -308,23 +104,30 @@ family_names(wide_family_id id, wide_family *family, wide_table *table)
 	return the_db != NULL && wide_family_by_id(the_db, id, family, table) == WIDE_OK;
 }
 
+/* Sets the_db. */
 static void
-attach(void)
+attach_to_segment(void)
 {
 	wide_host host;
 	wide_log log = wt_wal_log(&the_db);
 
-	if (wide_segment_state(segment_base) != WIDE_RUNNING)
-	{
-		wt_location_prepare();
-		wt_beginning_clear(wt_location_files());
-	}
 	wt_host_fill(&host);
 	wt_wait_event_init();
 	wt_error_check(wide_attach(segment_base, WT_DIRECTORY, &host, &log, NULL, &the_db),
 				   "could not attach to the store");
 	wide_time_reads(the_db, track_io_timing);
 	wt_error_set_names(family_names);
+}
+
+static void
+attach(void)
+{
+	if (wide_segment_state(segment_base) == WIDE_EMPTY)
+	{
+		wt_location_prepare();
+		wt_beginning_clear(wt_location_files());
+	}
+	attach_to_segment();
 }
 
 static void
@@ -335,17 +138,6 @@ check_requirements(void)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("wide tables cannot be used during pg_upgrade")));
-	if (RecoveryInProgress() && !follower)
-	{
-		/* the worker replays WAL here, so that WAL need not be kept until the promotion; or looks
-		 * for the beginning of the store */
-		wt_background_process_ensure(&wt_background_process_worker);
-		ereport(ERROR,
-				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
-				 errmsg("wide tables cannot be used during recovery"),
-				 errdetail("This server is a standby."),
-				 errhint("Use them on the primary server, or promote this one.")));
-	}
 	if (wal_level < WAL_LEVEL_REPLICA)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -354,16 +146,21 @@ check_requirements(void)
 	wt_location_check_link();
 }
 
+static void
+register_exit(void)
+{
+	/* a FATAL error ends the process without PG_FINALLY: the others would wait for ever */
+	if (!exit_registered)
+		before_shmem_exit(detach_at_exit, (Datum) 0);
+	exit_registered = true;
+}
+
 void
 wt_store_become_opener(void)
 {
 	WtAnchor *a = wt_anchor();
-	static bool registered = false;
 
-	/* a FATAL error ends the process without PG_FINALLY: the others would wait for ever */
-	if (!registered)
-		before_shmem_exit(detach_at_exit, (Datum) 0);
-	registered = true;
+	register_exit();
 	for (bool waited = false;; waited = true)
 	{
 		pid_t opener;
@@ -379,9 +176,9 @@ wt_store_become_opener(void)
 			wt_background_process_wake(&a->keeper);
 			return;
 		}
-		/* a worker that follows WAL opens the store when the server is promoted */
+		/* a keeper that follows WAL opens the store when the server is promoted */
 		if (!waited)
-			wt_background_process_wake(&a->worker);
+			wt_background_process_wake(&a->keeper);
 		wt_host_wait_event(20, wt_wait_event(WT_WAIT_OPEN));
 		CHECK_FOR_INTERRUPTS();
 	}
@@ -412,7 +209,7 @@ report_open_failure(wide_status st, const char *text)
 						 "widetable.begin_empty(), to begin with empty tables. Nothing in it has "
 						 "been changed. For pg_upgrade it has to be prepared, see doc/upgrade.md.",
 						 WT_DIRECTORY)));
-	if (st == WIDE_IO && wt_wal_failure()[0] != '\0')
+	if (st == WIDE_IO && wt_wal_failure_text()[0] != '\0')
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("WAL that wide tables need is missing"),
@@ -431,6 +228,27 @@ report_open_failure(wide_status st, const char *text)
 }
 
 /*
+ * The log is not followed any more, and what was replayed is lost with the process that did it. The
+ * segment has to be formatted again, which others use: they find that it is closed, or are ended.
+ * Returns when no other process uses it.
+ */
+static void
+shut_out(wide_db *db)
+{
+	TimestampTz since = GetCurrentTimestamp();
+	int pids[SHUT_OUT_MOST], n;
+
+	while ((n = wide_follow_close(db, pids, SHUT_OUT_MOST)) > 0)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (TimestampDifferenceExceeds(since, GetCurrentTimestamp(), SHUT_OUT_MS))
+			for (int i = 0; i < Min(n, SHUT_OUT_MOST); i++)
+				(void) kill(pids[i], SIGTERM);
+		wt_host_wait_event(50, wt_wait_event(WT_WAIT_OPEN));
+	}
+}
+
+/*
  * Recovers the store in the segment that this process, the opener, is attached to.  A
  * failure detaches and formats the segment again: the next attempt begins from nothing.
  * Returns: false if it was interrupted by something that raises no error.
@@ -438,7 +256,6 @@ report_open_failure(wide_status st, const char *text)
 static bool
 recover(WtAnchor *a)
 {
-	wide_config config;
 	wide_status st;
 	char *text;
 
@@ -446,7 +263,7 @@ recover(WtAnchor *a)
 	if (st == WIDE_OK)
 	{
 		/* so that the next recovery does not need the missing WAL */
-		if (wt_wal_skipped())
+		if (wt_wal_replay_skipped())
 			wt_error_check(wide_flush(the_db), "could not flush");
 		wt_replication_slot_reserve(wt_replication_slot_needed(the_db));
 		wt_counter_file_load(the_db);
@@ -456,15 +273,19 @@ recover(WtAnchor *a)
 		wt_upgrade_forget();
 		return true;
 	}
-	text = pstrdup((st == WIDE_IO || st == WIDE_CONFLICT) && wt_wal_failure()[0] != '\0'
-					   ? wt_wal_failure()
+	text = pstrdup((st == WIDE_IO || st == WIDE_CONFLICT) && wt_wal_failure_text()[0] != '\0'
+					   ? wt_wal_failure_text()
 					   : wide_error_text());
+	if (wide_segment_state(segment_base) == WIDE_FOLLOWING)
+	{
+		CHECK_FOR_INTERRUPTS();
+		shut_out(the_db);
+	}
 	wide_detach(the_db);
 	the_db = NULL;
-	configure(&config, a->size);
-	(void) wide_segment_format(segment_base, &config);
-	if (st == WIDE_CONFLICT && !XLogRecPtrIsInvalid(wt_wal_begun_again()))
-		wt_beginning_of_another(wt_wal_begun_again());
+	wt_segment_format();
+	if (st == WIDE_CONFLICT && !XLogRecPtrIsInvalid(wt_wal_replay_begun_again()))
+		wt_beginning_of_another(wt_wal_replay_begun_again());
 	else if (st != WIDE_INTERRUPTED)
 	{
 		if (st == WIDE_CONFLICT)
@@ -475,13 +296,24 @@ recover(WtAnchor *a)
 	return false;
 }
 
+/* The process that followed the log has ended.  Requires: this process is the opener. */
+static void
+clear_followed(WtAnchor *a)
+{
+	attach_to_segment();
+	shut_out(the_db);
+	wide_detach(the_db);
+	the_db = NULL;
+	wt_segment_format();
+}
+
 /* Creates or maps the segment and sets the_db.  Requires: this process is the opener. */
 static void
 open_segment(WtAnchor *a)
 {
 	wide_state state;
 
-	map_segment(a);
+	segment_base = wt_segment_map();
 	state = segment_base != NULL ? wide_segment_state(segment_base) : WIDE_EMPTY;
 	if (state == WIDE_DEAD)
 		elog(PANIC, "the shared memory of widetable is damaged");
@@ -490,12 +322,18 @@ open_segment(WtAnchor *a)
 		attach();
 		return;
 	}
+	if (state == WIDE_FOLLOWING || (state == WIDE_EMPTY && a->following))
+		clear_followed(a);
+	a->following = RecoveryInProgress();
 	do
 	{
 		wt_beginning_prepare();
 		wt_upgrade_forget_own();
 		if (segment_base == NULL || a->in_main)
-			create_segment(a);
+		{
+			wt_segment_create();
+			segment_base = wt_segment_map();
+		}
 		attach();
 	} while (!recover(a));
 }
@@ -552,7 +390,6 @@ open_store(void)
 	WtErrorPoint before = wt_error_point();
 	ErrorData *volatile failure = NULL;
 
-	check_requirements();
 	wt_store_become_opener();
 	PG_TRY();
 	{
@@ -570,16 +407,129 @@ open_store(void)
 		ReThrowError(failure);
 }
 
-wide_db *
-wt_store_db(void)
+/* ---------------------------------------------------------- on a standby */
+
+void
+wt_store_check_followed(void)
 {
+	WtAnchor *a = wt_anchor();
+	static TimestampTz alone = 0; /* since when no keeper runs; 0: one does */
+	WtHealth h;
+
+	SpinLockAcquire(&a->mutex);
+	h = a->health;
+	SpinLockRelease(&a->mutex);
+	if (h.failing)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("wide tables cannot be read on this standby at present"),
+				 errdetail("The log cannot be followed: %s", h.error),
+				 errhint("View widetable.pg_stat_widetable_health shows when it is again.")));
+	if (a->keeper.pid != 0)
+		alone = 0;
+	else if (alone == 0)
+		alone = GetCurrentTimestamp();
+	else if (wt_settings_workers == 0 ||
+			 TimestampDifferenceExceeds(alone, GetCurrentTimestamp(), KEEPER_MS))
+	{
+		alone = 0;
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("wide tables cannot be read on this standby"),
+				 errdetail("No process follows the log: \"widetable keeper\" does not run."),
+				 wt_settings_workers == 0
+					 ? errhint("Set widetable.workers to 1 and restart the server.")
+					 : errhint("Increase max_worker_processes, or see the server's log.")));
+	}
+}
+
+/*
+ * Maps the segment of the store and sets the_db, when the keeper follows the log.  Returns: false
+ * if the server is no standby any more.
+ */
+static bool
+join_followed(void)
+{
+	WtAnchor *a = wt_anchor();
+
+	while (RecoveryInProgress())
+	{
+		wide_state state;
+
+		segment_base = wt_segment_map();
+		state = segment_base != NULL ? wide_segment_state(segment_base) : WIDE_EMPTY;
+		if (state == WIDE_DEAD)
+			elog(PANIC, "the shared memory of widetable is damaged");
+		if (state == WIDE_FOLLOWING || state == WIDE_RUNNING)
+		{
+			attach_to_segment();
+			/* a process that shuts others out sets the state first and then looks for them */
+			state = wide_segment_state(segment_base);
+			if (state == WIDE_FOLLOWING || state == WIDE_RUNNING)
+				return true;
+			wide_detach(the_db);
+			the_db = NULL;
+		}
+		wt_background_process_ensure(&wt_background_process_keeper);
+		wt_background_process_ensure(&wt_background_process_worker);
+		wt_store_check_followed();
+		wt_background_process_wake(&a->keeper);
+		wt_host_wait_event(10, wt_wait_event(WT_WAIT_OPEN));
+		CHECK_FOR_INTERRUPTS();
+	}
+	return false;
+}
+
+/* The server was promoted: waits until the keeper has ended the recovery of the store. */
+static void
+wait_for_end_of_recovery(void)
+{
+	while (wide_segment_state(segment_base) == WIDE_FOLLOWING && !RecoveryInProgress())
+	{
+		wide_status st = wide_follow_wait(the_db, PG_UINT64_MAX, 100);
+
+		if (st != WIDE_INTERRUPTED)
+			wt_error_check(st, "could not open the store");
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/* The process that followed the log has ended, and the segment is about to be formatted again. */
+static void
+end_closed(void)
+{
+	ereport(FATAL,
+			(errcode(ERRCODE_ADMIN_SHUTDOWN),
+			 errmsg("the log of wide tables is followed from an earlier position"),
+			 errdetail("The process that followed it has ended, and with it what it had in memory."),
+			 errhint("Connect again.")));
+}
+
+/* Opens the store, or waits until it can be used. */
+static void
+make_usable(void)
+{
+	if (the_db != NULL && wide_segment_state(segment_base) == WIDE_EMPTY && !follower)
+		end_closed();
 	if (the_db == NULL)
 	{
-		open_store();
+		check_requirements();
+		register_exit();
+		if (follower || !RecoveryInProgress() || !join_followed())
+			open_store();
 		wt_background_process_ensure(&wt_background_process_worker);
 		wt_background_process_ensure(&wt_background_process_keeper);
 		wt_background_process_wake(&wt_anchor()->keeper);
 	}
+	if (!follower)
+		wait_for_end_of_recovery();
+}
+
+wide_db *
+wt_store_db(void)
+{
+	if (unlikely(the_db == NULL || wide_segment_state(segment_base) != WIDE_RUNNING))
+		make_usable();
 	return the_db;
 }
 
@@ -599,16 +549,13 @@ is_in_use(void)
 static void
 remove_store(WtAnchor *a)
 {
-	wide_config config;
-
 	if (the_db != NULL)
 	{
 		if (before_detach != NULL)
 			before_detach();
 		wide_detach(the_db);
 		the_db = NULL;
-		configure(&config, a->size);
-		(void) wide_segment_format(segment_base, &config);
+		wt_segment_format();
 	}
 	else
 		wt_location_find();
@@ -643,9 +590,19 @@ wt_store_remove(void)
 }
 
 void
-wt_store_follow(void)
+wt_store_follow(bool on)
 {
-	follower = true;
+	follower = on;
+}
+
+bool
+wt_store_is_followed(void)
+{
+	WtAnchor *a = wt_anchor();
+
+	if (a->in_main || a->handle != 0)
+		segment_base = wt_segment_map();
+	return segment_base != NULL && wide_segment_state(segment_base) == WIDE_FOLLOWING;
 }
 
 bool
@@ -654,7 +611,7 @@ wt_store_runs(void)
 	WtAnchor *a = wt_anchor();
 
 	if (a->in_main || a->handle != 0)
-		map_segment(a);
+		segment_base = wt_segment_map();
 	return segment_base != NULL && wide_segment_state(segment_base) == WIDE_RUNNING;
 }
 
@@ -707,6 +664,28 @@ begins_in_log(void)
 	return found;
 }
 
+/* On a standby without a store: waits until the keeper has looked for the beginning of one in all
+ * that is replayed.  Returns: whether there is one. */
+static bool
+is_found_in_log(void)
+{
+	WtAnchor *a = wt_anchor();
+	XLogRecPtr lsn = wt_wal_reader_limit();
+	struct stat st;
+
+	while (RecoveryInProgress() && pg_atomic_read_u64(&a->no_store_upto) < lsn)
+	{
+		if (stat(WT_DIRECTORY, &st) == 0 || wt_state_file_exists())
+			return true;
+		wt_background_process_ensure(&wt_background_process_keeper);
+		wt_store_check_followed();
+		wt_background_process_wake(&a->keeper);
+		wt_host_wait_event(10, wt_wait_event(WT_WAIT_OPEN));
+		CHECK_FOR_INTERRUPTS();
+	}
+	return stat(WT_DIRECTORY, &st) == 0 || wt_state_file_exists();
+}
+
 bool
 wt_store_exists(void)
 {
@@ -714,5 +693,7 @@ wt_store_exists(void)
 
 	if (the_db != NULL || stat(WT_DIRECTORY, &st) == 0 || wt_state_file_exists())
 		return true;
-	return !RecoveryInProgress() && wt_beginning_may_be_in_log() && begins_in_log();
+	if (RecoveryInProgress())
+		return follower ? false : is_found_in_log();
+	return wt_beginning_may_be_in_log() && begins_in_log();
 }

@@ -10,8 +10,10 @@
 /*
  * Returns: the handle.  The first call opens the store: it creates or maps the
  * shared segment, and recovers the store if no process has done so.
- * Errors: 25006 on a standby; 55000 if wal_level, WAL or the directory do not fit;
- * those of recovery.
+ * On a standby it waits for the keeper, which recovers the store and follows the log, and after a
+ * promotion until that has ended: from then on there are no readers only.
+ * Errors: 55000 if wal_level, WAL or the directory do not fit, or on a standby if the log cannot be
+ * followed; those of recovery.
  */
 extern wide_db *wt_store_db(void);
 
@@ -29,6 +31,12 @@ extern wide_db *wt_store_db_try(char **why);
  * state file says that there was one.
  */
 extern bool wt_store_exists(void);
+
+/* Returns: true if this server is a standby that follows the log: wt_store_db() does not wait. */
+extern bool wt_store_is_followed(void);
+
+/* On a standby: raises 55000 if the log cannot be followed, or no process does it. */
+extern void wt_store_check_followed(void);
 
 /* Returns: true if the store is open in some process, so that wt_store_db() does not wait. */
 extern bool wt_store_runs(void);
@@ -53,7 +61,7 @@ extern bool wt_store_remove(void);
  * For the worker: on a standby wt_store_db() replays WAL until the server is
  * promoted, instead of raising an error.
  */
-extern void wt_store_follow(void);
+extern void wt_store_follow(bool on);
 
 /* While preloading: requests shared memory and registers the background processes. */
 extern void wt_store_request(void);

@@ -18,6 +18,7 @@
 #include "fdw/xact/batch.h"
 
 #include "access/xact.h"
+#include "miscadmin.h"
 #include "nodes/execnodes.h"
 #include "utils/memutils.h"
 #include "utils/snapshot.h"
@@ -61,6 +62,7 @@ wt_batch(bool create)
 				 errmsg("cannot write to wide tables during a parallel operation")));
 	if (batch != NULL || !create)
 		return batch;
+	PreventCommandDuringRecovery("a change of wide tables");
 	wt_temp_file_prepare();
 	wt_error_check(wide_batch_new(wt_store_db(), &batch), "could not begin writing");
 	return batch;

@@ -67,6 +67,16 @@ typedef struct ParallelRun
 	int level;			/* of wt_parallel_snapshot_announce(); 0: not called */
 } ParallelRun;
 
+/* The statement sees what its workers cannot see.  Returns: as begin_parallel(). */
+static bool
+begin_private(QueryDesc *queryDesc, ParallelRun *run)
+{
+	if (reads_wide_tables(queryDesc->plannedstmt))
+		return false;
+	run->level = wt_parallel_snapshot_announce(NULL);
+	return true;
+}
+
 /*
  * Tells the parallel workers of the statement what to read (parallel_snapshot.c).
  * Returns: false if the statement has to run without workers.
@@ -80,18 +90,16 @@ begin_parallel(QueryDesc *queryDesc, ParallelRun *run)
 	if (IsParallelWorker() || pg == NULL || !IsMVCCSnapshot(pg))
 		return true;
 	if (wt_batch(false) != NULL)
-	{
-		if (reads_wide_tables(queryDesc->plannedstmt))
-			return false;
-		run->level = wt_parallel_snapshot_announce(NULL);
-		return true;
-	}
+		return begin_private(queryDesc, run);
 	/* if the leader finds no store, its workers must not find one that was created since */
-	if (RecoveryInProgress() || !wt_store_exists() || wt_store_db_try(&why) == NULL)
+	if (!(RecoveryInProgress() ? wt_store_is_followed() : wt_store_exists()) ||
+		wt_store_db_try(&why) == NULL)
 		return !reads_wide_tables(queryDesc->plannedstmt);
 	if (wt_engine_scan_as_of_changed(pg))
 		return false;
 	run->held = wt_engine_scan_hold_snapshot(pg);
+	if (wide_snapshot_is_private(wt_engine_scan_snapshot(run->held)))
+		return begin_private(queryDesc, run);
 	run->level = wt_parallel_snapshot_announce(wt_engine_scan_snapshot(run->held));
 	wt_stop_point("parallel-announced");
 	return true;

@@ -26,6 +26,7 @@
 #include "fdw/store/bytes.h"
 #include "fdw/store/compat.h"
 #include "fdw/store/error.h"
+#include "fdw/store/follower.h"
 #include "fdw/store/host.h"
 #include "fdw/store/row_lock.h"
 #include "fdw/store/stop_point.h"
@@ -133,7 +134,7 @@ ended_at(Snapshot pg)
 {
 	Snapshot s = original;
 
-	if (IsInParallelMode() || RecoveryInProgress())
+	if (IsInParallelMode())
 		return 0;
 	if (s == NULL)
 		s = GetLatestSnapshot();
@@ -147,6 +148,12 @@ take_for(Snapshot pg, wide_snapshot **out)
 {
 	wide_moment at = {.running = running_for, .ctx = pg};
 
+	if (pg->takenDuringRecovery)
+	{
+		at.replayed = true;
+		at.next = wt_host_full_xid(pg->xmax);
+		return wide_snapshot_take_replayed(wt_follower_db(), &at, out);
+	}
 	at.ended = ended_at(pg);
 	if (at.ended == 0)
 		at.next = wt_host_full_xid(pg->xmax);
@@ -189,7 +196,7 @@ take_new(Snapshot pg)
 	{
 		CHECK_FOR_INTERRUPTS();
 		st = pg == NULL ? wide_snapshot_latest(wt_store_db(), &ws) : take_for(pg, &ws);
-	} while (st == WIDE_INTERRUPTED);
+	} while (st == WIDE_INTERRUPTED || st == WIDE_BUSY);
 	wt_error_check(st, "could not take a snapshot");
 	e = add_snapshot(pg, ws);
 	if (pg != NULL)
@@ -349,8 +356,9 @@ wt_snapshot_begin_statement(Snapshot snapshot)
 		original = GetTransactionSnapshot();
 	/* if the store cannot be opened, statements that read no wide table go on */
 	if (IsolationUsesXactSnapshot() && transaction_snapshot == NULL && snapshot != NULL &&
-		IsMVCCSnapshot(snapshot) && !IsInParallelMode() && !RecoveryInProgress() &&
-		wt_store_exists() && wt_store_db_try(&why) != NULL)
+		IsMVCCSnapshot(snapshot) && !IsInParallelMode() &&
+		(RecoveryInProgress() ? wt_store_is_followed() : wt_store_exists()) &&
+		wt_store_db_try(&why) != NULL)
 		transaction_snapshot = take_for_transaction(snapshot, false);
 	if (IsParallelWorker() && leader_snapshot == NULL && snapshot != NULL)
 		adopt_snapshot(snapshot);

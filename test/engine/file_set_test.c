@@ -19,8 +19,7 @@
 #include "engine/set/file_set.h"
 #include "engine/set/file_set_load.h"
 #include "engine/set/pin.h"
-/* the .c file, for its static functions */
-#include "engine/commit/recovery.c"
+#include "engine/commit/orphans.h"
 #include <fcntl.h>
 
 static wide_config config = {.memtable_size = 256 * 1024,
@@ -135,7 +134,7 @@ make_family(wide_db *db, uint32_t id, uint64_t seq)
 	wide_family_defaults(&f.opt);
 	p = catalog_put_op(p, &t);
 	p = catalog_put_op(p, &f);
-	catalog_apply(db, (wide_bytes) {buf, (size_t) (p - buf)}, seq);
+	catalog_apply(db, (wide_bytes) {buf, (size_t) (p - buf)}, seq, false);
 	assert_ok(segment_check(db));
 }
 
@@ -146,7 +145,7 @@ drop_family(wide_db *db, uint32_t id, uint64_t seq)
 	catalog_op f = {.kind = OP_DROP_FAMILY, .family = id};
 	uint8_t *p = catalog_put_op(buf, &f);
 
-	catalog_apply(db, (wide_bytes) {buf, (size_t) (p - buf)}, seq);
+	catalog_apply(db, (wide_bytes) {buf, (size_t) (p - buf)}, seq, false);
 }
 
 /* Returns a meta with rows [lo, hi], and makes an empty file with that number. */
@@ -679,7 +678,7 @@ test_edit_faults(void **state)
 			st = store_load(&s, NULL);
 			if (st != WIDE_OK)
 				fail_msg("mode %d call %llu: %s", mode, (unsigned long long) n, wide_error_text());
-			assert_ok(remove_orphans(s.db));
+			assert_ok(orphans_remove(s.db));
 			if (tried < 0)
 				assert_int_equal(s.db->seg->set.nfiles, 0);
 			else
@@ -749,7 +748,7 @@ test_disk_full_for_a_while(void **state)
 			assert_int_equal(s.db->seg->set.nfiles, 4);
 			assert_int_equal(s.db->seg->catalog.nfamilies, 1);
 		}
-		assert_ok(remove_orphans(s.db));
+		assert_ok(orphans_remove(s.db));
 		assert_int_equal(test_dir_count(s.dir), 3 + s.db->seg->set.nfiles);
 		store_close(&s);
 		test_dir_drop(s.dir);

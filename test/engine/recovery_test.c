@@ -1212,7 +1212,13 @@ replay_to_target_and_flush(void *ctx, uint64_t from, wide_replay_fn fn, void *ar
 
 	if (st == WIDE_OK)
 		st = fn(arg, &end);
-	return st == WIDE_OK ? wide_replay_work(arg, true) : st;
+	if (st == WIDE_OK)
+	{
+		uint64_t end = target.log.end(ctx);
+
+		st = wide_follow_show(arg, end, end);
+	}
+	return st == WIDE_OK ? wide_flush(arg) : st;
 }
 
 static void

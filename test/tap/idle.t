@@ -34,7 +34,7 @@ second "$T/data.late"
 there "$T/data.late" 'CREATE EXTENSION widetable' "CREATE FOREIGN TABLE w (k int, v text) SERVER widetable OPTIONS (key 'k')" "INSERT INTO w VALUES (1, 'x')"
 
 # they have just written
-is "$(ours "$T/data" | wc -l)|$(ours "$T/data.standby" | wc -l)|$(ours "$T/data.late" | wc -l)" "2|1|2" "keeper and worker run, on the standby the worker"
+is "$(ours "$T/data" | wc -l)|$(ours "$T/data.standby" | wc -l)|$(ours "$T/data.late" | wc -l)" "2|2|2" "keeper and worker run"
 sleep 16
 for d in data data.standby data.late; do asleep "$T/$d"; ok $? "$d: the processes sleep"; done
 # WAL of the server's other processes wakes the standby, and is no idleness: counted again then
@@ -60,13 +60,13 @@ a=$(ms); q CHECKPOINT >/dev/null; n=$(($(ms) - a))
 [ $n -le 1000 ]; ok $? "a checkpoint of an idle server takes less than a second ($n ms)"
 
 # the time of a commit to wide tables alone is in WAL soon: a worker that sleeps is woken; so is the
-# worker of the standby
+# keeper of the standby
 marks() { "$BIN/pg_waldump" -p "$T/data/pg_wal" -s "$1" 2>/dev/null | grep -c 'Transaction.*COMMIT'; }
 at=$(q 'SELECT pg_current_wal_lsn()')
 a=$(wakeups "$T/data.standby")
 q "INSERT INTO w VALUES (-1, 'm')" >/dev/null
 sleep 1
-[ $(($(wakeups "$T/data.standby") - a)) -gt 3 ]; ok $? "WAL wakes the worker of a standby that sleeps"
+[ $(($(wakeups "$T/data.standby") - a)) -gt 3 ]; ok $? "WAL wakes the keeper of a standby that sleeps"
 sleep 0.5
 q 'SELECT pg_switch_wal()' >/dev/null
 [ "$(marks "$at")" -ge 1 ]; ok $? "a commit is followed by its time mark while the worker sleeps"

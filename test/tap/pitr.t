@@ -122,19 +122,19 @@ restore plain "recovery_target_time = '$t_gap'" "recovery_target_action = promot
 promoted
 like "$(there "$r" "$state")" '^500\||WAL that wide tables need is missing' "target_time without preloading: nothing from before it is left out"
 gone
-# the worker has not caught up when recovery ends: it goes on leaving out
+# the keeper has not caught up when recovery ends: it goes on leaving out
 touch "$T/hold"
 restore lag "recovery_target_time = '$t_lag'" "recovery_target_action = promote" "shared_preload_libraries = ''" "recovery_prefetch = off" \
 	"restore_command = 'while [ %f = $segment ] && [ -e $T/hold ]; do sleep 0.1; done; cp $T/archive/%f %p'"
 there "$r" "LOAD 'widetable'" 'SELECT count(*) FROM lone' >/dev/null
-there_worker="SELECT pid FROM pg_stat_activity WHERE backend_type = 'widetable worker'"
-for _ in $(seq 50); do worker=$(there "$r" "$there_worker"); [ -n "$worker" ] && break; sleep 0.1; done
+there_keeper="SELECT pid FROM pg_stat_activity WHERE backend_type = 'widetable keeper'"
+for _ in $(seq 50); do keeper=$(there "$r" "$there_keeper"); [ -n "$keeper" ] && break; sleep 0.1; done
 sleep 1.5
-kill -STOP "$worker"
+kill -STOP "$keeper"
 rm "$T/hold"
 promoted
-kill -CONT "$worker"
-is "$(there "$r" "SELECT count(*) FROM lone WHERE n > 4000")" "0" "target_time without preloading, and the worker lags: nothing beyond it is there"
+kill -CONT "$keeper"
+is "$(there "$r" "SELECT count(*) FROM lone WHERE n > 4000")" "0" "target_time without preloading, and the keeper lags: nothing beyond it is there"
 gone
 restore nohot "recovery_target_time = '$t_gap'" "recovery_target_action = promote" "hot_standby = off"
 promoted
