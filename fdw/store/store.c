@@ -298,7 +298,7 @@ recover(WtAnchor *a)
 
 /* The process that followed the log has ended.  Requires: this process is the opener. */
 static void
-clear_followed(WtAnchor *a)
+clear_followed(void)
 {
 	attach_to_segment();
 	shut_out(the_db);
@@ -323,8 +323,8 @@ open_segment(WtAnchor *a)
 		return;
 	}
 	if (state == WIDE_FOLLOWING || (state == WIDE_EMPTY && a->following))
-		clear_followed(a);
-	a->following = RecoveryInProgress();
+		clear_followed();
+	a->following = false;
 	do
 	{
 		wt_beginning_prepare();
@@ -334,6 +334,7 @@ open_segment(WtAnchor *a)
 			wt_segment_create();
 			segment_base = wt_segment_map();
 		}
+		a->following = RecoveryInProgress();
 		attach();
 	} while (!recover(a));
 }

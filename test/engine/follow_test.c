@@ -1,0 +1,519 @@
+/*
+ * follow_test.c - a log that is followed, against a model.
+ *
+ * A log is made up of transactions in random order: batches of the engine alone, and external ones
+ * whose records, commit or abort, and FINISH record are spread over it; some never get the last
+ * ones.  A store replays it, shows it from time to time, and a second handle reads, flushes and
+ * compacts meanwhile, with snapshots of a host that was at some place before.  What a snapshot must
+ * see follows from the order of the log alone.
+ */
+#include <limits.h>
+#include "store_fixture.h"
+#include "engine/batch/payload.h"
+#include "engine/base/bytes.h"
+
+#define TRANSACTIONS 120
+#define ROWS		 48
+#define EVENTS_MAX	 (TRANSACTIONS * 6)
+#define SNAPSHOTS	 6
+#define LOG_BEGIN	 ((uint64_t) 1 << 30) /* behind all that the standby has written itself */
+
+typedef struct transaction
+{
+	uint64_t xid; /* 0: of the engine alone */
+	int nrows;
+	int rows[8];
+	bool deletes; /* the first row */
+	buffer data, finish;
+	uint64_t first; /* LSN of its first record; 0: not in the log yet */
+	int commit;		/* index of its commit in the log; INT_MAX: none */
+	int at;			/* index of BATCH or FINISH; INT_MAX: none */
+} transaction;
+
+typedef struct log_event
+{
+	wide_replay_event ev;
+	buffer bytes;
+} log_event;
+
+/* A snapshot of the host, and the engine's that agrees with it. */
+typedef struct held
+{
+	wide_snapshot *ws;
+	char *text;
+} held;
+
+static transaction tx[TRANSACTIONS];
+static log_event events[EVENTS_MAX];
+static int nevents;
+static int fed;		 /* events that were reported */
+static int begin_at; /* the first one that this replay reports */
+static int host_at;	 /* index of the first event that the host's snapshot does not see */
+static int lowest;	 /* no snapshot of the host that is taken from now on is older */
+static int stop_at;	 /* the replay breaks off here */
+static int reached;	 /* how far a replay before it has come */
+static store primary, standby;
+static wide_family_id family;
+static uint64_t seed;
+
+static uint32_t
+pick(uint32_t n)
+{
+	seed = seed * 6364136223846793005u + 1442695040888963407u;
+	return (uint32_t) (seed >> 33) % n;
+}
+
+/* --------------------------------------------------------- making the log */
+
+static buffer *captured[3];
+
+/* Takes the records of one transaction from the log of the primary. */
+static wide_status (*append_before)(void *, bool, const wide_bytes *, int, uint64_t *);
+
+static wide_status
+capture(void *ctx, bool external, const wide_bytes *parts, int n, uint64_t *lsn)
+{
+	buffer *to = captured[parts[0].data[0] == RECORD_FINISH];
+
+	for (int i = 0; i < n && to != NULL; i++)
+		assert_ok(buffer_append(to, parts[i].data, parts[i].len));
+	return append_before(ctx, external, parts, n, lsn);
+}
+
+static void
+capturing(wide_log *log)
+{
+	append_before = log->append;
+	log->append = capture;
+}
+
+static void
+make_transaction(int i)
+{
+	transaction *t = &tx[i];
+	static char large[120000];
+	wide_batch *b;
+	uint64_t lsn;
+
+	*t = (transaction) {.xid = pick(3) == 0 ? 0 : 1000 + (uint64_t) i,
+						.nrows = 1 + (int) pick(8),
+						.deletes = pick(5) == 0,
+						.commit = INT_MAX,
+						.at = INT_MAX};
+	assert_ok(wide_batch_new(primary.db, &b));
+	for (int r = 0; r < t->nrows; r++)
+	{
+		char row[16], value[32];
+
+		/* as under row locks, transactions that are open at the same time write other rows */
+		t->rows[r] = (int) pick(ROWS / 12) * 12 + i % 12;
+		for (int j = 0; j < r; j++)
+			if (t->rows[j] == t->rows[r])
+				t->rows[r] = ROWS + i * 8 + r;
+		snprintf(row, sizeof row, "r%04d", t->rows[r]);
+		snprintf(value, sizeof value, "%d", i);
+		if (r == 0 && t->deletes)
+			assert_ok(wide_batch_delete(b, WIDE_DELETE_COLUMN, family, text(row), text("q"),
+										i + 1));
+		else
+			assert_ok(wide_batch_put(b, family, text(row), text("q"), i + 1, INT64_MIN, 0,
+									 text(value)));
+	}
+	/* some payloads do not fit into the list of the segment together */
+	if (pick(6) == 0)
+	{
+		memset(large, 'x', sizeof large);
+		assert_ok(wide_batch_put(b, family, text("zlarge"), text("q"), i + 1, INT64_MIN, 0,
+								 (wide_bytes) {(uint8_t *) large, sizeof large}));
+	}
+	captured[0] = &t->data;
+	captured[1] = &t->finish;
+	file_log_set_xid(&primary.log, t->xid);
+	assert_ok(wide_batch_prepare(b, t->xid));
+	assert_ok(wide_batch_finish(b, &lsn));
+	assert_ok(wide_publish(primary.db, lsn));
+	wide_batch_free(b);
+	captured[0] = captured[1] = NULL;
+}
+
+static void
+add_event(wide_replay_kind kind, uint64_t xid, const buffer *bytes)
+{
+	log_event *e = &events[nevents];
+	uint64_t start = nevents == 0 ? LOG_BEGIN : events[nevents - 1].ev.lsn;
+
+	assert_true(nevents < EVENTS_MAX);
+	*e = (log_event) {.ev = {.kind = kind,
+							 .start = start,
+							 .lsn = start + 64 + (bytes != NULL ? bytes->len : 0),
+							 .xid = xid,
+							 .time = kind == WIDE_REPLAY_COMMIT ? primary.now : 0}};
+	if (bytes != NULL)
+	{
+		assert_ok(buffer_append(&e->bytes, bytes->data, bytes->len));
+		e->ev.payload = (wide_bytes) {e->bytes.data, e->bytes.len};
+	}
+	nevents++;
+}
+
+/* Puts the next record of a transaction into the log.  Returns false if there is none any more. */
+static bool
+step(transaction *t)
+{
+	if (t->xid == 0)
+	{
+		if (t->at != INT_MAX)
+			return false;
+		t->at = nevents;
+		add_event(WIDE_REPLAY_RECORD, 0, &t->data);
+		return true;
+	}
+	if (t->first == 0)
+	{
+		add_event(WIDE_REPLAY_RECORD, t->xid, &t->data);
+		t->first = events[nevents - 1].ev.lsn;
+		return true;
+	}
+	if (t->commit == -1)
+		return false;
+	if (t->commit == INT_MAX)
+	{
+		if (pick(8) == 0)
+		{
+			t->commit = -1;
+			add_event(WIDE_REPLAY_ABORT, t->xid, NULL);
+			return true;
+		}
+		t->commit = nevents;
+		add_event(WIDE_REPLAY_COMMIT, t->xid, NULL);
+		return true;
+	}
+	if (t->at != INT_MAX)
+		return false;
+	t->at = nevents;
+	put_u64le(t->finish.data + 8, t->first);
+	add_event(WIDE_REPLAY_RECORD, 0, &t->finish);
+	return true;
+}
+
+static void
+make_log(void)
+{
+	int left = TRANSACTIONS * 3;
+
+	nevents = 0;
+	for (int i = 0; i < TRANSACTIONS; i++)
+		make_transaction(i);
+	/* a window of open transactions moves over them; the last ones do not get to their end */
+	for (int low = 0; left > 0 && low < TRANSACTIONS - 4; left--)
+	{
+		int i = low + (int) pick(6);
+
+		if (i < TRANSACTIONS && !step(&tx[i]) && i == low)
+			low++;
+		else
+			left++;
+	}
+}
+
+/* ------------------------------------------------------------------- model */
+
+/* Index of the first commit that the host's snapshot does not see; INT_MAX: none was fed. */
+static int
+first_unseen(void)
+{
+	for (int e = host_at; e < fed; e++)
+		if (events[e].ev.kind == WIDE_REPLAY_COMMIT)
+			return e;
+	return INT_MAX;
+}
+
+static bool
+is_seen(const transaction *t)
+{
+	int end = first_unseen();
+
+	if (t->xid != 0)
+		return t->commit >= 0 && t->commit < host_at;
+	return t->at < fed && t->at < end;
+}
+
+/* What the snapshot must see, as store_text has it. */
+static char *
+expected(void)
+{
+	static char out[200000];
+	int n = 0;
+
+	out[0] = 0;
+	for (int row = 0; row < ROWS + TRANSACTIONS * 8; row++)
+	{
+		int newest = -1;
+		bool deleted = false;
+
+		for (int i = 0; i < TRANSACTIONS; i++)
+			for (int r = 0; r < tx[i].nrows && is_seen(&tx[i]); r++)
+				if (tx[i].rows[r] == row)
+				{
+					newest = i;
+					deleted = r == 0 && tx[i].deletes;
+				}
+		if (newest >= 0 && !deleted)
+			n += snprintf(out + n, sizeof out - (size_t) n, "0/r%04d/q@%d=%d;", row, newest + 1,
+						  newest);
+	}
+	return out;
+}
+
+/* ----------------------------------------------------------------- the host */
+
+static bool
+running(void *ctx, uint64_t xid)
+{
+	const transaction *t = &tx[xid - 1000];
+
+	return !(t->commit >= 0 && t->commit < host_at);
+}
+
+static uint64_t
+oldest_running(void *ctx)
+{
+	for (int i = 0; i < TRANSACTIONS; i++)
+		if (tx[i].xid != 0 && tx[i].commit != -1 && tx[i].commit >= lowest)
+			return tx[i].xid;
+	return 1000 + TRANSACTIONS;
+}
+
+static wide_status
+read_part(void *ctx, uint64_t from, uint64_t to, wide_replay_fn fn, void *arg)
+{
+	for (int e = 0; e < nevents; e++)
+		if (events[e].ev.kind == WIDE_REPLAY_RECORD && events[e].ev.start >= from &&
+			events[e].ev.lsn <= to)
+			TRY(fn(arg, &events[e].ev));
+	return WIDE_OK;
+}
+
+/* The cells that are read, without the large one. */
+static char *
+read_text(const wide_snapshot *ws)
+{
+	char *got = store_text(&standby, ws, &family, 1), *large = strstr(got, "/zlarge/");
+
+	if (large != NULL)
+	{
+		while (*large != ';' && large > got)
+			large--;
+		if (*large == ';')
+			large++;
+		*large = 0;
+	}
+	return got;
+}
+
+static void
+take(held *h)
+{
+	wide_moment at = {.running = running, .replayed = true};
+
+	host_at = lowest + (int) pick((uint32_t) (fed - lowest) + 1);
+	assert_ok(wide_snapshot_take_replayed(standby.db, &at, &h->ws));
+	h->text = read_text(h->ws);
+	assert_string_equal(h->text, expected());
+}
+
+static void
+release(held *h, bool check)
+{
+	if (h->ws == NULL)
+		return;
+	if (check)
+	{
+		char *again = read_text(h->ws);
+
+		assert_string_equal(again, h->text);
+		free(again);
+	}
+	wide_snapshot_release(h->ws);
+	free(h->text);
+	*h = (held) {NULL, NULL};
+}
+
+/* What other processes do between two records. */
+static void
+others(held *held)
+{
+	struct held *h = &held[pick(SNAPSHOTS)];
+
+	switch (pick(8))
+	{
+		case 0:
+			assert_ok(wide_flush(standby.db));
+			break;
+		case 1:
+			store_work(&standby);
+			break;
+		case 2:
+			assert_ok(wide_compact(standby.db, family));
+			break;
+		default:
+			release(h, true);
+			take(h);
+	}
+	lowest += (int) pick((uint32_t) (fed - lowest) + 1) / 2;
+}
+
+/* Replaces the log's replay: reports the events, shows them, and lets others work in between. */
+static wide_status
+follow(void *ctx, uint64_t from, wide_replay_fn fn, void *arg)
+{
+	wide_db *follower = arg, *reader;
+	wide_host host = {.ctx = &standby, .now = store_now, .oldest_external = oldest_running};
+	wide_log log = standby.log;
+	struct held held[SNAPSHOTS] = {{NULL, NULL}};
+	wide_status st = WIDE_OK;
+
+	for (begin_at = 0; begin_at < nevents && events[begin_at].ev.start < from; begin_at++)
+		;
+	fed = begin_at;
+	assert_ok(wide_follow_show(follower, from, from));
+	assert_ok(wide_attach(standby.base, standby.dir, &host, &log, NULL, &reader));
+	standby.db = reader;
+	while (fed < stop_at && st == WIDE_OK)
+	{
+		st = fn(arg, &events[fed].ev);
+		if (st != WIDE_OK)
+			break;
+		fed++;
+		if (pick(3) > 0)
+			continue;
+		assert_ok(wide_follow_show(follower, events[fed - 1].ev.lsn, events[fed - 1].ev.lsn));
+		/* after a restart the host lets nobody in before it has replayed what was on disk */
+		if (fed >= reached)
+			others(held);
+	}
+	reached = fed > reached ? fed : reached;
+	lowest = reached;
+	for (int i = 0; i < SNAPSHOTS; i++)
+		release(&held[i], true);
+	wide_detach(reader);
+	standby.db = follower;
+	/* the follower dies here, or the log ends */
+	return st == WIDE_OK && stop_at < nevents ? WIDE_INTERRUPTED : st;
+}
+
+static uint64_t appended; /* behind the log: what the end of the recovery adds */
+
+static wide_status
+append_end(void *ctx, bool external, const wide_bytes *parts, int n, uint64_t *lsn)
+{
+	*lsn = appended += 64;
+	return WIDE_OK;
+}
+
+static wide_status
+sync_nothing(void *ctx, uint64_t lsn)
+{
+	return WIDE_OK;
+}
+
+static uint64_t
+end_of_log(void *ctx)
+{
+	return appended;
+}
+
+static void
+release_nothing(void *ctx, uint64_t lsn)
+{
+}
+
+static void
+following(wide_log *log)
+{
+	appended = events[nevents - 1].ev.lsn;
+	*log = (wide_log) {.ctx = log->ctx,
+					   .append = append_end,
+					   .sync = sync_nothing,
+					   .end = end_of_log,
+					   .replay = follow,
+					   .release = release_nothing,
+					   .read = read_part};
+}
+
+/* -------------------------------------------------------------------- tests */
+
+static void
+make_table(void)
+{
+	wide_family_options opt;
+	wide_table_id table;
+
+	wide_family_defaults(&opt);
+	opt.versions = 1;
+	store_init(&primary);
+	primary.opening = capturing;
+	primary.config.memtable_size = 8 << 20;
+	assert_ok(store_open(&primary));
+	/* the standby is made with the same table */
+	store_table(&primary, &opt, 1, &table, &family);
+	assert_ok(wide_flush(primary.db));
+	store_init(&standby);
+	assert_ok(store_open(&standby));
+	store_table(&standby, &opt, 1, &table, &family);
+	assert_ok(wide_flush(standby.db));
+	store_close(&standby);
+	standby.opening = following;
+}
+
+static void
+test_model(void **state)
+{
+	const char *given = getenv("SEED");
+
+	for (int round = 0; round < 20; round++)
+	{
+		seed = given != NULL ? strtoull(given, NULL, 0) : 7919u * (unsigned) round + 1;
+		make_table();
+		make_log();
+		/* its own log has the table; the log that is followed comes behind it */
+		for (int e = 0; e < nevents; e++)
+			assert_true(events[e].ev.lsn > events[e].ev.start);
+		lowest = reached = 0;
+		for (int part = 1; part <= 3; part++)
+		{
+			stop_at = part < 3 ? nevents * part / 3 : nevents;
+			if (part < 3)
+				assert_int_equal(store_open(&standby), WIDE_INTERRUPTED);
+			else
+				assert_ok(store_open(&standby));
+		}
+		/* promoted: everything that has committed is there */
+		fed = host_at = nevents;
+		{
+			char *got = read_text(NULL);
+
+			assert_string_equal(got, expected());
+			free(got);
+		}
+		assert_int_equal(store_verify(&standby), 0);
+		store_drop(&standby);
+		store_drop(&primary);
+		for (int e = 0; e < nevents; e++)
+			buffer_free(&events[e].bytes);
+		memset(events, 0, sizeof events);
+		for (int i = 0; i < TRANSACTIONS; i++)
+		{
+			buffer_free(&tx[i].data);
+			buffer_free(&tx[i].finish);
+		}
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_model)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
