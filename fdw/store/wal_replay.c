@@ -320,8 +320,6 @@ replay_up_to(wide_db *db, WtWalReader *reader, XLogRecPtr end, wide_replay_fn fn
 		{
 			/* nothing of it is applied */
 			wt_wal_reader_again(reader);
-			if (wt_wal_failure_text()[0] == '\0')
-				wt_wal_failure_set("%s", wide_error_text());
 			return st;
 		}
 		if (++n % PROGRESS_RECORDS == 0)
@@ -349,6 +347,8 @@ follow_pass(wide_db *db, WtWalReader **reader, wide_replay_fn fn, void *arg, XLo
 		st = replay_up_to(db, *reader, *end, fn, arg, moved);
 		if (st == WIDE_OK)
 			st = wide_follow_show(db, *end, *end);
+		if (st != WIDE_OK && wt_wal_failure_text()[0] == '\0')
+			wt_wal_failure_set("%s", wide_error_text());
 	}
 	PG_CATCH();
 	{

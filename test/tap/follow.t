@@ -75,14 +75,14 @@ stop_second "$T/data.early"
 # ---- the slot of a standby
 "$BIN/pg_basebackup" -D "$T/data.one" -R -c fast --no-sync 2>&1
 second "$T/data.one"
-await_there "$T/data.one" '^following.t.0.0.held.t..$|^following.t.0.0.held.t.f.$' "$HEALTH"
+await_there "$T/data.one" '^following.t.0.0.held.t.t.$' "$HEALTH"
 ok $? "the standby follows, and holds its slot"
 there "$T/data.one" "$HEALTH"
 like "$(there "$T/data.one" "SELECT pg_drop_replication_slot('widetable')")" 'is active for PID' "it cannot be dropped"
 is "$(there "$T/data.one" "SELECT active FROM pg_replication_slots WHERE slot_name = 'widetable'")" "t" "it is active"
-# lost nevertheless: dropped in the moment in which no worker runs
-worker=$(there "$T/data.one" "SELECT worker_pid FROM widetable.pg_stat_widetable_health")
-there "$T/data.one" "DO \$\$ BEGIN PERFORM pg_terminate_backend($worker);
+# lost nevertheless: dropped in the moment in which no keeper runs
+keeper=$(there "$T/data.one" "SELECT keeper_pid FROM widetable.pg_stat_widetable_health")
+there "$T/data.one" "DO \$\$ BEGIN PERFORM pg_terminate_backend($keeper);
   FOR i IN 1 .. 1000 LOOP
     BEGIN PERFORM pg_drop_replication_slot('widetable'); EXIT; EXCEPTION WHEN OTHERS THEN PERFORM pg_sleep(0.001); END;
   END LOOP; END \$\$" >/dev/null
