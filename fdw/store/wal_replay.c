@@ -65,7 +65,7 @@
 #define PROGRESS_RECORDS 256  /* WAL records between notes of the progress */
 #define BUSY_MS			 5	  /* between looks for WAL while there was some lately */
 #define BUSY_ROUNDS		 400  /* looks without any after which it is quiet */
-#define YIELDS			 50	  /* looks without sleep while a reader waits */
+#define HOT_US			 500  /* looks without sleep after a reader has waited */
 
 static bool skipped = false;					   /* the last replay skipped missing WAL */
 static WtRecoveryTarget target;					   /* of the recovery */
@@ -190,16 +190,25 @@ look_around(wide_db *db)
 
 /*
  * All that is replayed was read, up to end.  Waits for more: a process that waits for it has set
- * the latch, and then this does not sleep at all.  rounds: how often nothing came before.
+ * the latch, and as long as there were such lately this does not sleep, because the next one comes
+ * soon. rounds: how often nothing came before.
  */
 static void
 wait_for_more(wide_db *db, XLogRecPtr end, int rounds)
 {
+	static TimestampTz hot_until = 0;
+
 	if (wide_follow_awaited(db))
+		hot_until = GetCurrentTimestamp() + HOT_US;
+	if (hot_until != 0)
 	{
-		for (int i = 0; i < YIELDS && wt_wal_reader_limit() == end; i++)
+		while (GetCurrentTimestamp() < hot_until)
+		{
+			if (wt_wal_reader_limit() != end)
+				return;
 			sched_yield();
-		return;
+		}
+		hot_until = 0;
 	}
 	/* without a worker this process does its work */
 	if (!wt_background_process_worker_responds() && !wt_anchor()->left_out &&
