@@ -1,0 +1,70 @@
+#
+# Client.pm: what the writers and readers of standby_history.pl share: sessions that come and go with
+# their servers, and the errors that they may get.
+#
+# Uses modules of perl-base only.
+#
+package Client;
+use strict;
+use warnings;
+use Server;
+use Wire;
+use Exporter ();
+our @ISA = ('Exporter');
+our @EXPORT = qw(any stopped map_now faults_done complain enter generation batch_size %load);
+
+# The load of this round: began (a time), sync (synchronous_commit of the writers), generations, pairs,
+# alone (numbers of keys), may_panic (a process is killed that may hold locks).
+our %load;
+
+sub any { return $_[int rand @_]; }
+
+sub stopped { return -e "$dir/stop"; }
+sub map_now { return map { [split / /] } split /\n/, slurp("$dir/map"); }
+sub faults_done { return -s "$dir/faults" || 0; }
+
+# Reports an error that a client got.  Returns true if it is one that may happen.
+sub complain
+{
+	my ($log, $r, $sql) = @_;
+	my $what = $r->{code} ne '' ? $r->{code} : 'connection';
+	# a session may see that the owner of a lock was killed before the postmaster does
+	if ($r->{hangs}) { print $log "V an answer takes more than $Wire::limit s: $sql\n"; return 0; }
+	if ($what =~ /^(40001|40P01|57P0[123]|connection)$/ || ($load{may_panic} && $r->{message} =~ /PANIC: .*(the shared memory of widetable is damaged|is out of order until it is recovered)/))
+	{
+		print $log "E $what\n";
+		return 1;
+	}
+	print $log "V $what $r->{message}: ", substr($sql, 0, 300) =~ s/\n/ /gr, "\n";
+	nap(0.05);
+	return 0;
+}
+
+# connects to the server; returns undef if it is not there now
+sub enter
+{
+	my ($log, $name, $sockets, @settings) = @_;
+	my $c = Wire->open($sockets, $name);
+	if (!$c)
+	{
+		complain($log, { code => $Wire::why->[0], message => $Wire::why->[1], hangs => 0 }, 'connect') if $Wire::why->[0] ne '';
+		nap(0.05);
+		return undef;
+	}
+	for (@settings)
+	{
+		my $r = $c->query($_);
+		next if $r->{code} eq '' && !$r->{lost};
+		complain($log, $r, $_);
+		$c->close;
+		return undef;
+	}
+	return $c;
+}
+
+sub generation { my $g = time() - $load{began}; return $g < $load{generations} ? $g : $load{generations} - 1; }
+
+# the number of rows of the batch that transaction $t writes
+sub batch_size { my ($t) = @_; return (50, 400, 3000, 6000)[$t / 16 % 4]; }
+
+1;
