@@ -447,7 +447,9 @@ file_set_link(wide_db *db, const file_meta *metas, int n)
 		else if (!known)
 		{
 			file_set_link_slot(db, &metas[i], version, false);
-			set->reserved_files -= set->reserved_files > 0;
+			/* what is reserved during a replay is an edit's, of a process that flushes meanwhile */
+			if (atomic_load(&db->seg->state) == WIDE_RUNNING)
+				set->reserved_files -= set->reserved_files > 0;
 		}
 		/* written by recovery (a batch larger than the present memtables): the other range */
 		if (metas[i].number >= FILE_REPLAYED)
