@@ -67,6 +67,13 @@ struct sst_readers
 	ZSTD_DCtx *zstd;
 };
 
+/* The number that the file's own bytes have. */
+static uint64_t
+written_number(const sst_reader *r)
+{
+	return r->number & ~FILE_ALIAS;
+}
+
 wide_status
 sst_reader_corrupt(const sst_reader *r, uint64_t off, const char *what)
 {
@@ -178,7 +185,7 @@ sst_reader_block(sst_reader *r, sst_handle h, int flags, bool high, sst_read_ahe
 	if (found || (flags & SST_CACHED) != 0)
 		return found ? WIDE_OK : WIDE_END;
 	TRY(read_stored(r, h, ahead, &p));
-	if (!hash_verify(p, (size_t) h.len + 5, sst_file_seed(r->number, h.off),
+	if (!hash_verify(p, (size_t) h.len + 5, sst_file_seed(written_number(r), h.off),
 					 get_u64le(p + h.len + 5)))
 		return sst_reader_corrupt(r, h.off, "the checksum of a block is wrong");
 	raw_len = get_u32le(p + h.len + 1);
@@ -303,7 +310,7 @@ load_properties(sst_reader *r, sst_handle h, const file_meta *meta)
 	cache_unpin(r->db, &ref);
 	if (!ok)
 		return sst_reader_corrupt(r, h.off, "the meta block is malformed");
-	if (m->number != (r->number & ~FILE_ALIAS) || m->family != meta->family)
+	if (m->number != written_number(r) || m->family != meta->family)
 		return sst_reader_corrupt(r, h.off, "the meta block is of another file");
 	if ((meta->bytes != 0 && meta->bytes != r->file.size) ||
 		(meta->cells != 0 && meta->cells != m->cells) || (meta->global_seq != 0 && !r->prop.global))
@@ -344,7 +351,7 @@ load_footer(sst_reader *r, const file_meta *meta)
 		return status_fail(WIDE_CORRUPT,
 						   "file %08llx.sst has format version %u; this program reads version %u",
 						   (unsigned long long) r->number, get_u32le(f + 8), SST_VERSION);
-	if (get_u64le(f + 40) != r->number)
+	if (get_u64le(f + 40) != written_number(r))
 		return sst_reader_corrupt(r, r->file.size - SST_FOOTER, "the footer is of another file");
 	top.off = get_u64le(f + 16);
 	top.len = get_u32le(f + 24);
