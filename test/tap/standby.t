@@ -18,13 +18,14 @@ work 1 200
 for s in one two; do
 	"$BIN/pg_basebackup" -D "$T/data.$s" -R -c fast --no-sync 2>&1
 done
-sed -i '/^shared_preload_libraries/d; /^wal_keep_size/d' "$T/data.two/postgresql.conf"
+sed -i '/^shared_preload_libraries/d' "$T/data.two/postgresql.conf"
 second "$T/data.one"; second "$T/data.two"
 out=$(VERBOSITY=verbose there "$T/data.one" 'INSERT INTO w VALUES (1, 1)')
 like "$out" '^ERROR:  25006' "a standby refuses writes"
 is "$(there "$T/data.one" 'SELECT count(*) FROM w')" "50" "a standby reads wide tables"
 # not preloaded: the first use starts the background processes
 is "$(there "$T/data.two" 'SELECT count(*) FROM w')" "50" "a standby without preloading reads wide tables"
+sed -i '/^wal_keep_size/d' "$T/data.two/postgresql.conf"; there "$T/data.two" 'SELECT pg_reload_conf()' >/dev/null
 # from then on WAL is kept; the restartpoints to come would remove it
 for _ in $(seq 300); do [ "$(there "$T/data.two" "SELECT active FROM pg_replication_slots WHERE slot_name = 'widetable'")" = t ] && break; sleep 0.1; done
 work 201 600
