@@ -40,11 +40,13 @@
 #include "catalog/pg_control.h"
 #include "miscadmin.h"
 #include "postmaster/interrupt.h"
+#include "replication/slot.h"
 #include "utils/guc.h"
 #include "utils/timestamp.h"
 
 #include "fdw/store/anchor.h"
 #include "fdw/store/background_process.h"
+#include "fdw/store/checkpoint_watch.h"
 #include "fdw/store/clock.h"
 #include "fdw/store/error.h"
 #include "fdw/store/health.h"
@@ -67,6 +69,7 @@
 #define BUSY_ROUNDS		 400  /* looks without any after which it is quiet */
 #define HOT_US			 500  /* looks without sleep after a reader has waited */
 
+static XLogRecPtr redo = InvalidXLogRecPtr;		   /* of the last restartpoint that was looked at */
 static bool skipped = false;					   /* the last replay skipped missing WAL */
 static WtRecoveryTarget target;					   /* of the recovery */
 static XLogRecPtr begun_again = InvalidXLogRecPtr; /* where the replay has met another store */
@@ -170,10 +173,25 @@ keep_slot(wide_db *db)
 	wt_replication_slot_keep(wt_replication_slot_needed(db));
 }
 
+/* Returns: true if the slot keeps WAL that the store does not need. */
+static bool
+slot_is_behind(wide_db *db)
+{
+	return MyReplicationSlot != NULL &&
+		   MyReplicationSlot->data.restart_lsn < wt_replication_slot_needed(db);
+}
+
 /* What has to be done from time to time.  Returns: WIDE_INTERRUPTED if the process is to end. */
 static wide_status
 look_around(wide_db *db)
 {
+	/* the worker flushes for each restartpoint */
+	if (GetRedoRecPtr() != redo)
+	{
+		redo = GetRedoRecPtr();
+		wt_background_process_ring();
+		wt_background_process_wake(&wt_anchor()->worker);
+	}
 	if (ConfigReloadPending)
 	{
 		ConfigReloadPending = false;
@@ -214,10 +232,13 @@ wait_for_more(wide_db *db, XLogRecPtr end, int rounds)
 	if (!wt_background_process_worker_responds() && !wt_anchor()->left_out &&
 		wide_work(db) != WIDE_END)
 		return;
-	if (rounds < BUSY_ROUNDS)
+	/* first of all: a restartpoint that begins behind the looks below wakes this process */
+	wt_checkpoint_watch_begin();
+	if (rounds < BUSY_ROUNDS || (wt_checkpoint_watch_under_way() && GetRedoRecPtr() == redo))
 		wt_host_wait_event(BUSY_MS, wt_wait_event(WT_WAIT_WAL));
 	else
-		wt_replay_watch_wait(wide_work_due(db));
+		wt_replay_watch_wait(slot_is_behind(db) ? SLOT_MS * 1000 : wide_work_due(db));
+	wt_checkpoint_watch_end();
 }
 
 /* Returns: true if a transaction with an xid commits in WAL between the two positions. */
