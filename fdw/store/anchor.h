@@ -66,6 +66,7 @@ typedef struct WtAnchor
 	WtHealth health;
 
 	/* on a standby */
+	pg_atomic_uint32 formats; /* how often the segment was formatted again */
 	bool following; /* the segment was opened by a process that follows the log; of the opener */
 	bool left_out;	/* wal_replay.c: something beyond the recovery's target; nothing is flushed */
 	pg_atomic_uint64 no_store_upto; /* WAL up to there has no beginning of a store */

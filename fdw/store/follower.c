@@ -37,6 +37,8 @@ wt_follower_wait(wide_db *db)
 		wide_status st;
 
 		CHECK_FOR_INTERRUPTS();
+		/* ends this session if the log is not followed in this segment any more */
+		(void) wt_store_db();
 		wt_store_check_followed();
 		wt_background_process_wake(&wt_anchor()->keeper);
 		st = wide_follow_wait(db, lsn, WAIT_MS);

@@ -246,6 +246,7 @@ wt_segment_format(void)
 	wide_config config;
 
 	configure(&config, wt_anchor()->size);
+	pg_atomic_fetch_add_u32(&wt_anchor()->formats, 1);
 	wt_error_check(wide_segment_format(segment_base, &config), "could not format shared memory");
 }
 

@@ -444,6 +444,17 @@ wt_store_check_followed(void)
 	}
 }
 
+/* The process that followed the log has ended, and the segment is about to be formatted again. */
+static void
+end_closed(void)
+{
+	ereport(FATAL,
+			(errcode(ERRCODE_ADMIN_SHUTDOWN),
+			 errmsg("the log of wide tables is followed from an earlier position"),
+			 errdetail("The process that followed it has ended, and with it what it had in memory."),
+			 errhint("Connect again.")));
+}
+
 /*
  * Maps the segment of the store and sets the_db, when the keeper follows the log.  Returns: false
  * if the server is no standby any more.
@@ -463,9 +474,17 @@ join_followed(void)
 			elog(PANIC, "the shared memory of widetable is damaged");
 		if (state == WIDE_FOLLOWING || state == WIDE_RUNNING)
 		{
+			uint32 formats = pg_atomic_read_u32(&a->formats);
+
 			attach_to_segment();
 			/* a process that shuts others out sets the state first and then looks for them */
 			state = wide_segment_state(segment_base);
+			if (pg_atomic_read_u32(&a->formats) != formats)
+			{
+				/* too late: this process's place may be another's by now */
+				the_db = NULL;
+				end_closed();
+			}
 			if (state == WIDE_FOLLOWING || state == WIDE_RUNNING)
 				return true;
 			wide_detach(the_db);
@@ -495,23 +514,10 @@ wait_for_end_of_recovery(void)
 	}
 }
 
-/* The process that followed the log has ended, and the segment is about to be formatted again. */
-static void
-end_closed(void)
-{
-	ereport(FATAL,
-			(errcode(ERRCODE_ADMIN_SHUTDOWN),
-			 errmsg("the log of wide tables is followed from an earlier position"),
-			 errdetail("The process that followed it has ended, and with it what it had in memory."),
-			 errhint("Connect again.")));
-}
-
 /* Opens the store, or waits until it can be used. */
 static void
 make_usable(void)
 {
-	if (the_db != NULL && wide_segment_state(segment_base) == WIDE_EMPTY && !follower)
-		end_closed();
 	if (the_db == NULL)
 	{
 		check_requirements();
@@ -522,8 +528,11 @@ make_usable(void)
 		wt_background_process_ensure(&wt_background_process_keeper);
 		wt_background_process_wake(&wt_anchor()->keeper);
 	}
-	if (!follower)
-		wait_for_end_of_recovery();
+	if (follower)
+		return;
+	wait_for_end_of_recovery();
+	if (wide_segment_state(segment_base) == WIDE_EMPTY)
+		end_closed();
 }
 
 wide_db *

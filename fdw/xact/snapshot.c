@@ -340,6 +340,32 @@ adopt_snapshot(Snapshot pg)
 }
 
 /*
+ * On a standby: takes the snapshot of a transaction in REPEATABLE READ.
+ * Returns: NULL if the log cannot be followed: statements that read no wide table go on.
+ */
+static WtSnapshot *
+take_if_followed(Snapshot pg)
+{
+	WtErrorPoint before = wt_error_point();
+	WtSnapshot *volatile taken = NULL;
+
+	PG_TRY();
+	{
+		taken = take_for_transaction(pg, false);
+	}
+	PG_CATCH();
+	{
+		ErrorData *e = wt_error_take(&before);
+
+		if (e->sqlerrcode != ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE)
+			ReThrowError(e);
+		FreeErrorData(e);
+	}
+	PG_END_TRY();
+	return taken;
+}
+
+/*
  * In REPEATABLE READ the engine's snapshot is taken with the transaction's first
  * statement, even if that reads no wide table.  A later one would show commits that
  * PostgreSQL's snapshot does not show.
@@ -359,7 +385,8 @@ wt_snapshot_begin_statement(Snapshot snapshot)
 		IsMVCCSnapshot(snapshot) && !IsInParallelMode() &&
 		(RecoveryInProgress() ? wt_store_is_followed() : wt_store_exists()) &&
 		wt_store_db_try(&why) != NULL)
-		transaction_snapshot = take_for_transaction(snapshot, false);
+		transaction_snapshot = RecoveryInProgress() ? take_if_followed(snapshot)
+													: take_for_transaction(snapshot, false);
 	if (IsParallelWorker() && leader_snapshot == NULL && snapshot != NULL)
 		adopt_snapshot(snapshot);
 }
