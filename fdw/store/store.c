@@ -451,7 +451,7 @@ end_closed(void)
 	ereport(FATAL,
 			(errcode(ERRCODE_ADMIN_SHUTDOWN),
 			 errmsg("the log of wide tables is followed from an earlier position"),
-			 errdetail("The process that followed it has ended, and with it what it had in memory."),
+			 errdetail("The process that followed it has ended, with all it had in memory."),
 			 errhint("Connect again.")));
 }
 

@@ -413,7 +413,7 @@ report_failure(wide_db *db, wide_status st)
 	if (!failing)
 		ereport(WARNING,
 				(errmsg("widetable: the log cannot be followed: %s", wt_wal_failure_text()),
-				 errdetail("It is tried again each second. Wide tables cannot be read until then.")));
+				 errdetail("Each second it is tried again. Until then reads fail.")));
 	failing = true;
 }
 
