@@ -251,6 +251,11 @@ sub probe
 	# a conflict with recovery, as any session may have one
 	for (1 .. 20) { $r = $s->query($sql); last unless $r->{code} =~ /^40/; }
 	push @why, "$when $n->{name} does not answer: $r->{code} $r->{message}" if $r->{code} ne '' || $r->{lost};
+	if ($r->{hangs})
+	{
+		push @why, map { "  $_" } state_of($n->{sockets});
+		return;
+	}
 	my $all = $load{generations} * $load{pairs};
 	push @why, "$when $n->{name} has @{ $r->{rows}[0] } (wide rows, ordinary rows, different ones)" if @{ $r->{rows} } && "@{ $r->{rows}[0] }" ne "$all $all 0";
 	my $h = $s->query('SELECT * FROM widetable.pg_stat_widetable_health');

@@ -11,7 +11,7 @@ use Server;
 use Wire;
 use Exporter ();
 our @ISA = ('Exporter');
-our @EXPORT = qw(any stopped map_now faults_done complain enter generation batch_size %load);
+our @EXPORT = qw(any stopped map_now faults_done state_of complain enter generation batch_size %load);
 
 # The load of this round: began (a time), sync (synchronous_commit of the writers), generations, pairs,
 # alone (numbers of keys), may_panic (a process is killed that may hold locks).
@@ -23,13 +23,33 @@ sub stopped { return -e "$dir/stop"; }
 sub map_now { return map { [split / /] } split /\n/, slurp("$dir/map"); }
 sub faults_done { return -s "$dir/faults" || 0; }
 
+# What a server does that does not answer: its processes, what they wait for, and how far it is.
+sub state_of
+{
+	my ($sockets) = @_;
+	my $c = Wire->open($sockets, 'state') or return "no connection: @$Wire::why";
+	my @r;
+	local $Wire::limit = 5;
+	for my $sql ("SELECT pid, backend_type, application_name, wait_event_type, wait_event, state, left(query, 60) FROM pg_stat_activity WHERE pid <> pg_backend_pid()",
+		'SELECT pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn(), pg_is_in_recovery()',
+		'SELECT * FROM widetable.pg_stat_widetable_health')
+	{
+		my $r = $c->query($sql);
+		push @r, map { join ' ', map { defined $_ ? $_ =~ s/\s+/ /gr : '-' } @$_ } @{ $r->{rows} };
+		push @r, $r->{message} if $r->{code} ne '' || $r->{lost};
+		last if $r->{lost};
+	}
+	$c->close;
+	return @r;
+}
+
 # Reports an error that a client got.  Returns true if it is one that may happen.
 sub complain
 {
 	my ($log, $r, $sql) = @_;
 	my $what = $r->{code} ne '' ? $r->{code} : 'connection';
 	# a session may see that the owner of a lock was killed before the postmaster does
-	if ($r->{hangs}) { print $log "V an answer takes more than $Wire::limit s: $sql\n"; return 0; }
+	if ($r->{hangs}) { print $log "V an answer takes more than $Wire::limit s: $sql\n", map { "V   $_\n" } state_of($r->{sockets}); return 0; }
 	if ($what =~ /^(40001|40P01|57P0[123]|connection)$/ || ($load{may_panic} && $r->{message} =~ /PANIC: .*(the shared memory of widetable is damaged|is out of order until it is recovered)/))
 	{
 		print $log "E $what\n";

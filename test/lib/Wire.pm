@@ -17,7 +17,7 @@ our $why;
 sub open
 {
 	my ($class, $sockets, $name, $user, $database) = @_;
-	my $self = bless { in => '', status => '', name => $name, pid => 0 }, $class;
+	my $self = bless { in => '', status => '', name => $name, sockets => $sockets, pid => 0 }, $class;
 	socket($self->{s}, PF_UNIX, SOCK_STREAM, 0) or die "socket: $!";
 	if (!connect $self->{s}, pack_sockaddr_un("$sockets/.s.PGSQL.5432"))
 	{
@@ -33,8 +33,9 @@ sub open
 }
 
 # Runs one statement; $data is what COPY FROM STDIN reads.  Returns { rows => [[...], ...], tag, code,
-# message, lost, hangs }: code is '' or the SQLSTATE of the error; lost is true when the session is
-# gone, and then the effect of a commit is not known.
+# message, lost, hangs, sockets }: code is '' or the SQLSTATE of the error; lost is true when the
+# session is gone, and then the effect of a commit is not known.  hangs: there was no answer, from the
+# server with these sockets.
 sub query
 {
 	my ($self, $sql, $data) = @_;
@@ -118,7 +119,7 @@ sub answer
 		if (!defined $got)
 		{
 			my $r = $self->lost("no answer for $limit s", $code, \@rows);
-			$r->{hangs} = 1;
+			@$r{qw(hangs sockets)} = (1, $self->{sockets});
 			return $r;
 		}
 		return $self->lost($message || 'the connection was lost', $code, \@rows) unless $got;
