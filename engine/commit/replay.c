@@ -308,6 +308,12 @@ take_files(wide_db *db, file_meta *files, uint64_t n, uint64_t seq)
 
 		if (r == NULL)
 			continue;
+		/* the set had it, and has other files by now in its place */
+		if (seq <= db->seg->set.flushed_seq)
+		{
+			logged_file_drop(db, r);
+			continue;
+		}
 		if (r->done != r->total || r->total != files[i].bytes)
 			return parked_damaged(
 				seq, "it links a file whose bytes are not complete in the log before it");
@@ -709,6 +715,13 @@ replay_end(wide_db *db)
 		else
 			TRY(finish_now(db, oldest));
 		parked_remove(db, oldest);
+	}
+	/* no batch will link them */
+	for (parked *p = db->replay->first, *next; p != NULL; p = next)
+	{
+		next = p->next;
+		if (p->file)
+			logged_file_drop(db, p);
 	}
 	replay_report(db);
 	return WIDE_OK;

@@ -14,8 +14,9 @@
 
 #define TRANSACTIONS 120
 #define ROWS		 48
-#define EVENTS_MAX	 (TRANSACTIONS * 6)
+#define EVENTS_MAX	 (TRANSACTIONS * 10)
 #define SNAPSHOTS	 6
+#define FILE_RECORDS 8
 #define LOG_BEGIN	 ((uint64_t) 1 << 30) /* behind all that the standby has written itself */
 
 typedef struct transaction
@@ -25,6 +26,8 @@ typedef struct transaction
 	int rows[8];
 	bool deletes; /* the first row */
 	buffer data, finish;
+	buffer files[FILE_RECORDS]; /* of a large batch, whose sorted files are in the log */
+	int nfiles, logged;
 	uint64_t first; /* LSN of its first record; 0: not in the log yet */
 	int commit;		/* index of its commit in the log; INT_MAX: none */
 	int at;			/* index of BATCH or FINISH; INT_MAX: none */
@@ -65,7 +68,7 @@ pick(uint32_t n)
 
 /* --------------------------------------------------------- making the log */
 
-static buffer *captured[3];
+static transaction *capturing_for;
 
 /* Takes the records of one transaction from the log of the primary. */
 static wide_status (*append_before)(void *, bool, const wide_bytes *, int, uint64_t *);
@@ -73,8 +76,16 @@ static wide_status (*append_before)(void *, bool, const wide_bytes *, int, uint6
 static wide_status
 capture(void *ctx, bool external, const wide_bytes *parts, int n, uint64_t *lsn)
 {
-	buffer *to = captured[parts[0].data[0] == RECORD_FINISH];
+	transaction *t = capturing_for;
+	buffer *to = NULL;
 
+	if (t != NULL && parts[0].data[0] == RECORD_FILE)
+	{
+		assert_true(t->nfiles < FILE_RECORDS);
+		to = &t->files[t->nfiles++];
+	}
+	else if (t != NULL)
+		to = parts[0].data[0] == RECORD_FINISH ? &t->finish : &t->data;
 	for (int i = 0; i < n && to != NULL; i++)
 		assert_ok(buffer_append(to, parts[i].data, parts[i].len));
 	return append_before(ctx, external, parts, n, lsn);
@@ -91,7 +102,7 @@ static void
 make_transaction(int i)
 {
 	transaction *t = &tx[i];
-	static char large[120000];
+	static char large[110000];
 	wide_batch *b;
 	uint64_t lsn;
 
@@ -119,21 +130,18 @@ make_transaction(int i)
 			assert_ok(wide_batch_put(b, family, text(row), text("q"), i + 1, INT64_MIN, 0,
 									 text(value)));
 	}
-	/* some payloads do not fit into the list of the segment together */
-	if (pick(6) == 0)
-	{
-		memset(large, 'x', sizeof large);
-		assert_ok(wide_batch_put(b, family, text("zlarge"), text("q"), i + 1, INT64_MIN, 0,
-								 (wide_bytes) {(uint8_t *) large, sizeof large}));
-	}
-	captured[0] = &t->data;
-	captured[1] = &t->finish;
+	/* some payloads do not fit into the list of the segment together; some batches become files */
+	memset(large, 'x', sizeof large);
+	for (int n = pick(6) == 0 ? 1 + (int) pick(2) : 0; n > 0; n--)
+		assert_ok(wide_batch_put(b, family, text(n == 1 ? "zlarge" : "zlargf"), text("q"), i + 1,
+								 INT64_MIN, 0, (wide_bytes) {(uint8_t *) large, sizeof large}));
+	capturing_for = t;
 	file_log_set_xid(&primary.log, t->xid);
 	assert_ok(wide_batch_prepare(b, t->xid));
 	assert_ok(wide_batch_finish(b, &lsn));
 	assert_ok(wide_publish(primary.db, lsn));
 	wide_batch_free(b);
-	captured[0] = captured[1] = NULL;
+	capturing_for = NULL;
 }
 
 static void
@@ -160,6 +168,11 @@ add_event(wide_replay_kind kind, uint64_t xid, const buffer *bytes)
 static bool
 step(transaction *t)
 {
+	if (t->logged < t->nfiles)
+	{
+		add_event(WIDE_REPLAY_RECORD, 0, &t->files[t->logged++]);
+		return true;
+	}
 	if (t->xid == 0)
 	{
 		if (t->at != INT_MAX)
@@ -199,7 +212,7 @@ step(transaction *t)
 static void
 make_log(void)
 {
-	int left = TRANSACTIONS * 3;
+	int left = TRANSACTIONS * 4;
 
 	nevents = 0;
 	for (int i = 0; i < TRANSACTIONS; i++)
@@ -453,7 +466,6 @@ make_table(void)
 	opt.versions = 1;
 	store_init(&primary);
 	primary.opening = capturing;
-	primary.config.memtable_size = 8 << 20;
 	assert_ok(store_open(&primary));
 	/* the standby is made with the same table */
 	store_table(&primary, &opt, 1, &table, &family);
@@ -506,6 +518,8 @@ test_model(void **state)
 		{
 			buffer_free(&tx[i].data);
 			buffer_free(&tx[i].finish);
+			for (int f = 0; f < FILE_RECORDS; f++)
+				buffer_free(&tx[i].files[f]);
 		}
 	}
 }
