@@ -302,6 +302,13 @@ sub lag_one
 
 # --------------------------------------------------------------- catching up
 
+# Seconds that a process could run and waited for a processor.
+sub delay_of
+{
+	open(my $f, '<', "/proc/$_[0]/schedstat") or return undef;
+	return (split ' ', <$f>)[1] / 1e9;
+}
+
 # Starts the standby.  Returns the seconds until the startup process and the keeper are at lsn, and
 # their CPU times.
 sub start_to
@@ -318,7 +325,7 @@ sub start_to
 			FROM widetable.pg_stat_widetable_health;");
 		my ($replayed, $applied, $pid, $startup) = split /\t/, $l;
 		if ($replayed eq 't' && !defined $r{startup}) { $r{startup} = time - $begin; $r{startup_cpu} = cpu_of($startup) }
-		if ($applied eq 't') { $r{all} = time - $begin; $r{keeper_cpu} = cpu_of($pid) if $s eq 'wide' }
+		if ($applied eq 't') { $r{all} = time - $begin; ($r{keeper_cpu}, $r{keeper_delay}) = (cpu_of($pid), delay_of($pid)) if $s eq 'wide' }
 		return $replayed eq 't' && $applied eq 't';
 	}, 0.02);
 	leave($session);
@@ -449,17 +456,17 @@ sub report_lag
 
 sub report_catch_up
 {
-	print "\n| catching up | table | operations a second | WAL | written in | startup process | all | ratio (least to most) | CPU: startup | keeper | >= 3 |\n",
-		"|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---|\n";
+	print "\n| catching up | table | operations a second | WAL | written in | startup process | all | ratio (least to most) | CPU: startup | keeper | keeper waits for a processor | >= 3 |\n",
+		"|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|\n";
 	for my $name (grep { $r{'catch-up'}{$_} } @{$part{'catch-up'}})
 	{
 		for my $s (systems('catch-up', $name))
 		{
-			my %m = map { $_ => mid('catch-up', $name, $s, $_) } qw(rate bytes written startup all startup_cpu keeper_cpu);
+			my %m = map { $_ => mid('catch-up', $name, $s, $_) } qw(rate bytes written startup all startup_cpu keeper_cpu keeper_delay);
 			my $x = $r{'catch-up'}{$name}{$s};
 			my @ratio = ratios($x->{written}, $x->{all});
-			printf "| %s | %s | %s | %s | %.1f s | %.1f s | %.1f s | **%.2f**%s | %.1f s | %s | %s |\n", title($name), $label{$s}, rate($m{rate}), size($m{bytes}), @m{qw(written startup all)},
-				median(@ratio), spread(@ratio), $m{startup_cpu}, defined $m{keeper_cpu} ? sprintf('%.1f s', $m{keeper_cpu}) : '', goal(median(@ratio) >= 3);
+			printf "| %s | %s | %s | %s | %.1f s | %.1f s | %.1f s | **%.2f**%s | %.1f s | %s | %s | %s |\n", title($name), $label{$s}, rate($m{rate}), size($m{bytes}), @m{qw(written startup all)},
+				median(@ratio), spread(@ratio), $m{startup_cpu}, (map { defined $_ ? sprintf('%.1f s', $_) : '' } @m{qw(keeper_cpu keeper_delay)}), goal(median(@ratio) >= 3);
 		}
 	}
 }
