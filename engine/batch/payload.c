@@ -70,6 +70,8 @@
 #include "engine/batch/op.h"
 #include "engine/batch/op_list.h"
 
+#define APPLY_CELLS 128 /* are linked together */
+
 enum cell_bits
 {
 	CELL_TYPE = 7,
@@ -505,9 +507,10 @@ payload_apply(const payload *p, memtable_handle *m, uint64_t at, uint64_t seq, i
 			  buffer *key, uint64_t *end)
 {
 	const uint8_t *c = p->ops.data, *stop = p->ops.data + p->ops.len;
-	uint64_t limit = at + p->need;
+	uint64_t limit = at + p->need, written[APPLY_CELLS];
 	cell_state s = {0};
 	memtable_hint hint;
+	int n = 0;
 
 	memset(&hint, 0, sizeof(hint));
 	key->len = 0;
@@ -522,10 +525,17 @@ payload_apply(const payload *p, memtable_handle *m, uint64_t at, uint64_t seq, i
 		e.seq = seq;
 		if (e.ts > commit_ts && !entry_is_untimed(&e))
 			memtable_note_ahead(m->t, e.ts);
-		memtable_insert_hint(m, at, s.family, &e, &hint);
+		memtable_write(m, at, s.family, &e);
+		written[n++] = at;
+		if (n == APPLY_CELLS)
+		{
+			memtable_link_all(m, written, n, &hint);
+			n = 0;
+		}
 		at += memtable_node_bytes_at(at, e.klen, e.vlen);
 		at = (at + 7) & ~(uint64_t) 7;
 	}
+	memtable_link_all(m, written, n, &hint);
 	*end = at;
 	return WIDE_OK;
 }

@@ -34,6 +34,7 @@
  */
 #include <sched.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <string.h>
 #include "engine/set/memtable.h"
 #include "engine/base/bytes.h"
@@ -48,6 +49,7 @@
 #define TOUCH_BYTES 4096 /* a page, or a part of one */
 #define HEAD_AT		64
 #define HEAD		(HEAD_AT / 8)
+#define PATHS		16 /* searches at a time */
 
 typedef struct node
 {
@@ -113,6 +115,12 @@ target_set(target *t, uint32_t family, const uint8_t *key, uint32_t klen, int64_
 	t->prefix = key_prefix(key, klen);
 	t->ts = ts;
 	t->tail = tail;
+}
+
+static inline void
+target_node(target *t, const node *n)
+{
+	target_set(t, n->family, n->key, n->klen, n->ts, n->tail);
 }
 
 /*
@@ -304,37 +312,15 @@ search(const memtable_handle *m, const target *t, uint32_t *next)
 			;                                                                                \
 	} while (0)
 
-/* Widens the bounds to include the entry.  Called before the node can be seen, so that a reader
+/* Widens the bounds to include the node.  Called before the node can be seen, so that a reader
  * that skips the memtable by its bounds misses nothing. */
 static void
-note_entry(memtable *t, const entry *e)
+note_node(memtable *t, const node *n)
 {
-	WIDEN(&t->ts_min, e->ts, <);
-	WIDEN(&t->ts_max, e->ts, >);
-	WIDEN(&t->seq_min, e->seq, <);
-	WIDEN(&t->seq_max, e->seq, >);
-}
-
-/* memtable_cursor_at */
-static inline void
-cursor_at(memtable_cursor *c, uint32_t ref)
-{
-	const node *n;
-
-	c->node = ref;
-	if (ref == 0)
-		return;
-	n = node_at(&c->m, ref);
-	c->family = n->family;
-	c->e.ukey = n->key;
-	c->e.klen = n->klen;
-	c->e.rowlen = n->rowlen;
-	c->e.ts = n->ts;
-	c->e.seq = n->tail >> 8;
-	c->e.type = (uint8_t) n->tail;
-	c->e.vlen = n->vlen;
-	c->e.ttl_us = n->ttl_us;
-	c->e.value = n->key + n->klen;
+	WIDEN(&t->ts_min, n->ts, <);
+	WIDEN(&t->ts_max, n->ts, >);
+	WIDEN(&t->seq_min, n->tail >> 8, <);
+	WIDEN(&t->seq_max, n->tail >> 8, >);
 }
 
 uint32_t
@@ -407,20 +393,27 @@ memtable_note_ahead(memtable *t, int64_t ts)
 	WIDEN(&t->ts_ahead, ts, >);
 }
 
-/* Links a node that is written and has this height and entry. */
-static void
-link_node(memtable_handle *m, uint32_t ref, int height, wide_family_id family, const entry *e,
-		  memtable_hint *hint)
+uint32_t
+memtable_written(uint64_t at)
+{
+	return (uint32_t) ((at + links_size(height_at(at))) / 8);
+}
+
+void
+memtable_link(memtable_handle *m, uint64_t at, memtable_hint *hint)
 {
 	uint32_t before[MEMTABLE_HEIGHT];
 	uint32_t after[MEMTABLE_HEIGHT];
+	uint32_t ref = memtable_written(at);
+	const node *n = node_at(m, ref);
+	int height = height_at(at);
 	int known;
 	target t;
 
 	WIDEN(&m->t->height, (uint32_t) height, >);
-	target_set(&t, family, e->ukey, e->klen, e->ts, e->seq << 8 | e->type);
+	target_node(&t, n);
 	known = find_splice(m, &t, height, hint, before, after);
-	note_entry(m->t, e);
+	note_node(m->t, n);
 	for (int level = 0; level < height; level++)
 	{
 		for (;;)
@@ -440,33 +433,145 @@ link_node(memtable_handle *m, uint32_t ref, int height, wide_family_id family, c
 		}
 	}
 	atomic_fetch_add_explicit(&m->t->cells, 1, memory_order_relaxed);
-	if (e->type != ENTRY_PUT)
+	if ((uint8_t) n->tail != ENTRY_PUT)
 		atomic_fetch_add_explicit(&m->t->tombstones, 1, memory_order_relaxed);
 	if (hint != NULL)
 		for (int level = 0; level < known; level++)
 			hint->before[level] = level < height ? ref : before[level];
 }
 
-void
-memtable_insert_hint(memtable_handle *m, uint64_t at, wide_family_id family, const entry *e,
-					 memtable_hint *hint)
+/* ------------------------------------------------------- several searches */
+
+/* A search for a node's place that goes step by step. */
+typedef struct path
 {
-	link_node(m, memtable_write(m, at, family, e), height_at(at), family, e, hint);
+	target t;
+	uint32_t at;   /* before the target */
+	uint32_t next; /* the node after it on the level, to be compared */
+	uint32_t seen; /* a node that is known not to be before the target */
+	int level;
+	memtable_hint found; /* the result: the nodes before the target */
+} path;
+
+/* Goes down to the first level with a node to compare, and has it fetched into the processor's
+ * cache.  Returns: false at the end of the search. */
+static inline bool
+path_look(const memtable_handle *m, path *p)
+{
+	for (; p->level >= 0; p->level--)
+	{
+		p->next = node_next(m, p->at, p->level);
+		if (p->next != 0 && p->next != p->seen)
+		{
+			const uint8_t *n = (const uint8_t *) node_at(m, p->next);
+
+			/* what is compared, and the links */
+			__builtin_prefetch(n + offsetof(node, family));
+			__builtin_prefetch(n - sizeof(uint32_t) * (p->level + 1));
+			return true;
+		}
+		p->found.before[p->level] = p->at;
+	}
+	return false;
 }
 
-uint32_t
-memtable_written(uint64_t at)
+/* Makes a step of each search in turn, so that all wait for memory at the same time. */
+static void
+find_paths(const memtable_handle *m, path *paths, const uint32_t *refs, int n)
 {
-	return (uint32_t) ((at + links_size(height_at(at))) / 8);
+	path *busy[PATHS];
+	int nbusy = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		path *p = &paths[i];
+
+		*p = (path) {.at = HEAD, .level = (int) atomic_load(&m->t->height) - 1};
+		target_node(&p->t, node_at(m, refs[i]));
+		if (path_look(m, p))
+			busy[nbusy++] = p;
+	}
+	while (nbusy > 0)
+	{
+		int left = 0;
+
+		for (int i = 0; i < nbusy; i++)
+		{
+			path *p = busy[i];
+
+			if (node_compare(node_at(m, p->next), &p->t) < 0)
+				p->at = p->next;
+			else
+			{
+				p->seen = p->next;
+				p->found.before[p->level--] = p->at;
+			}
+			if (path_look(m, p))
+				busy[left++] = p;
+		}
+		nbusy = left;
+	}
+}
+
+/* Returns true if the node's place is directly behind the hint's node. */
+static bool
+hint_is_near(const memtable_handle *m, const memtable_hint *hint, uint32_t ref)
+{
+	uint32_t h = hint->before[0], next;
+	target t;
+
+	target_node(&t, node_at(m, ref));
+	if (h == 0 || (h != HEAD && node_compare(node_at(m, h), &t) >= 0))
+		return false;
+	next = node_next(m, h, 0);
+	return next == 0 || node_compare(node_at(m, next), &t) >= 0;
+}
+
+static bool
+same_row(const memtable_handle *m, uint32_t a, uint32_t b)
+{
+	const node *x = node_at(m, a), *y = node_at(m, b);
+
+	return x->family == y->family && x->rowlen == y->rowlen &&
+		   memcmp(x->key, y->key, x->rowlen) == 0;
 }
 
 void
-memtable_link(memtable_handle *m, uint64_t at, memtable_hint *hint)
+memtable_link_all(memtable_handle *m, const uint64_t *at, int n, memtable_hint *hint)
 {
-	memtable_cursor c = {.m = *m};
+	path paths[PATHS];
+	uint32_t refs[PATHS];
+	int begin = 0, end;
 
-	cursor_at(&c, memtable_written(at));
-	link_node(m, c.node, height_at(at), c.family, &c.e, hint);
+	/* sets the hint, which says whether the other rows come directly behind it */
+	if (n > 0 && hint->before[0] == 0)
+		memtable_link(m, at[begin++], hint);
+	for (; begin < n; begin = end)
+	{
+		int rows = 0, row = 0;
+
+		for (end = begin; end < n; end++)
+		{
+			uint32_t ref = memtable_written(at[end]);
+
+			if (end > 0 && same_row(m, memtable_written(at[end - 1]), ref))
+				continue;
+			if (rows == PATHS)
+				break;
+			refs[rows++] = ref;
+		}
+		/* a single search has nothing to share the wait with */
+		if (rows < 2 || hint_is_near(m, hint, refs[rows - 1]))
+			rows = 0;
+		find_paths(m, paths, refs, rows);
+		for (int i = begin; i < end; i++)
+		{
+			if (row < rows && refs[row] == memtable_written(at[i]) &&
+				!hint_is_near(m, hint, refs[row++]))
+				*hint = paths[row - 1].found;
+			memtable_link(m, at[i], hint);
+		}
+	}
 }
 
 /* ---------------------------------------------------------------- cursor */
@@ -476,6 +581,28 @@ memtable_cursor_open(memtable_cursor *c, const memtable_handle *m)
 {
 	memset(c, 0, sizeof(*c));
 	c->m = *m;
+}
+
+/* memtable_cursor_at */
+static inline void
+cursor_at(memtable_cursor *c, uint32_t ref)
+{
+	const node *n;
+
+	c->node = ref;
+	if (ref == 0)
+		return;
+	n = node_at(&c->m, ref);
+	c->family = n->family;
+	c->e.ukey = n->key;
+	c->e.klen = n->klen;
+	c->e.rowlen = n->rowlen;
+	c->e.ts = n->ts;
+	c->e.seq = n->tail >> 8;
+	c->e.type = (uint8_t) n->tail;
+	c->e.vlen = n->vlen;
+	c->e.ttl_us = n->ttl_us;
+	c->e.value = n->key + n->klen;
 }
 
 void

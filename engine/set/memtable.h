@@ -48,18 +48,6 @@ typedef struct memtable_hint
 } memtable_hint;
 
 /*
- * Inserts the entry, with its node at offset `at` from base.  Of entries with equal
- * keys the first stays, the second is dropped (replay).  Never fails.  With a hint
- * (may be NULL) it starts at the hint and updates it: fast if a caller's keys (mostly)
- * ascend.
- * Requires: `at` is a multiple of 8; the caller has reserved
- * memtable_node_bytes_at() bytes there through t->used; *hint is zero-filled before
- * the first insertion.
- */
-extern void memtable_insert_hint(memtable_handle *m, uint64_t at, wide_family_id family,
-								 const entry *e, memtable_hint *hint);
-
-/*
  * Has the pages of these bytes mapped, which will be written.  This reads them: a
  * fault on reading also maps the neighbouring pages that some process has written
  * before, a fault on writing maps only one page.
@@ -71,13 +59,29 @@ extern void memtable_touch(const memtable_handle *m, uint64_t at, uint64_t bytes
 extern void memtable_note_ahead(memtable *t, int64_t ts);
 
 /*
- * Insertion in two steps, for lists of one process: memtable_write writes a node and
- * returns its reference; memtable_link, which may never come, links it.  If e->value
- * is NULL the caller fills in vlen bytes.
+ * Writes a node with the entry at offset `at` from base.  Returns its reference.  It is not in the
+ * list before memtable_link, which may never come.  If e->value is NULL the caller fills in vlen
+ * bytes before.
+ * Requires: `at` is a multiple of 8; the caller has reserved memtable_node_bytes_at() bytes there
+ * through t->used.
  */
 extern uint32_t memtable_write(memtable_handle *m, uint64_t at, wide_family_id family,
 							   const entry *e);
+
+/*
+ * Inserts the node that was written at the offset.  Of entries with equal keys the first stays,
+ * the second is dropped (replay).  Never fails.  With a hint (may be NULL) it starts at the hint
+ * and updates it: fast if a caller's keys (mostly) ascend.
+ * Requires: *hint is zero-filled before the first insertion.
+ */
 extern void memtable_link(memtable_handle *m, uint64_t at, memtable_hint *hint);
+
+/*
+ * memtable_link for n nodes, written at these offsets, with the keys of several rows: their places
+ * are searched together, which takes a fraction of the time in a list that is larger than the
+ * processor's cache.  Fast if the keys ascend within a row.
+ */
+extern void memtable_link_all(memtable_handle *m, const uint64_t *at, int n, memtable_hint *hint);
 
 /* Returns the reference of the node that memtable_write has written at the offset. */
 extern uint32_t memtable_written(uint64_t at);

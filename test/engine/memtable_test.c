@@ -100,8 +100,9 @@ check_same(const memtable_cursor *c, const model_entry *e)
 	assert_memory_equal(c->e.value, want.value, want.vlen);
 }
 
-static void
-insert(space *s, const model_entry *e, memtable_hint *hint)
+/* Writes a node; returns its offset. */
+static uint64_t
+write_node(space *s, const model_entry *e)
 {
 	entry en = model_as_entry(e);
 	uint64_t at = s->t.used;
@@ -112,9 +113,33 @@ insert(space *s, const model_entry *e, memtable_hint *hint)
 	s->t.used += bytes;
 	/* an insert must not write beyond its own bytes */
 	memset(s->base + s->t.used, 0xee, 16);
-	memtable_insert_hint(&s->m, at, e->family, &en, hint);
+	memtable_write(&s->m, at, e->family, &en);
 	for (int i = 0; i < 16; i++)
 		assert_int_equal(s->base[s->t.used + i], 0xee);
+	return at;
+}
+
+#define GROUP 300
+
+/* Inserts entries together, in groups of all sizes up to GROUP, each in order if `ordered`. */
+static void
+insert_groups(space *s, model_entry *all, int n, bool ordered, uint64_t *rnd)
+{
+	for (int i = 0, size; i < n; i += size)
+	{
+		uint64_t at[GROUP];
+		memtable_hint hint = {{0}};
+
+		size = (int) (fixture_random(rnd) % (fixture_random(rnd) % GROUP + 1)) + 1;
+		size = size < n - i ? size : n - i;
+		if (ordered)
+			qsort(all + i, size, sizeof(*all), model_order);
+		for (int k = 0; k < size; k++)
+			at[k] = write_node(s, &all[i + k]);
+		/* the hint goes on from one part to the next */
+		memtable_link_all(&s->m, at, size / 2, &hint);
+		memtable_link_all(&s->m, at + size / 2, size - size / 2, &hint);
+	}
 }
 
 static void
@@ -168,7 +193,7 @@ check_against(space *s, model_entry *model, int n, uint64_t *rnd)
 static void
 test_model(void **state)
 {
-	for (int mode = 0; mode < 3; mode++)
+	for (int mode = 0; mode < 5; mode++)
 	{
 		uint64_t rnd = 42 + mode;
 		int n = 3000;
@@ -185,9 +210,11 @@ test_model(void **state)
 			model_random(&all[i], &rnd, i);
 		if (mode == 1) /* ascending, with a hint */
 			qsort(all, n, sizeof(*all), model_order);
-		/* mode 0: without a hint; mode 2: with a hint that is mostly wrong */
-		for (int i = 0; i < n; i++)
-			insert(&s, &all[i], mode == 0 ? NULL : &hint);
+		/* mode 0: without a hint; 2: with a hint that is mostly wrong; 3 and 4: together */
+		for (int i = 0; mode < 3 && i < n; i++)
+			memtable_link(&s.m, write_node(&s, &all[i]), mode == 0 ? NULL : &hint);
+		if (mode >= 3)
+			insert_groups(&s, all, n, mode == 3, &rnd);
 		/* in the model the first of equal keys stays */
 		for (int i = 0; i < n; i++)
 		{
@@ -230,8 +257,9 @@ static void
 child_insert(shared *sh, uint8_t *base, int number, int children)
 {
 	memtable_handle m = {base, &sh->t};
-	uint64_t rnd = number + 1;
+	uint64_t rnd = number + 1, group[50];
 	memtable_hint hint = {{0}};
+	int n = 0;
 
 	for (uint32_t i = 0; i < PER_CHILD; i++)
 	{
@@ -253,7 +281,17 @@ child_insert(shared *sh, uint8_t *base, int number, int children)
 
 		put_u32be(key + 8, number % 2 ? k : i); /* half of them ascending */
 		CHILD_CHECK(at + bytes <= sh->t.capacity);
-		memtable_insert_hint(&m, at, 1 + k % 3, &e, number < 2 ? &hint : NULL);
+		memtable_write(&m, at, 1 + k % 3, &e);
+		if (number < 3)
+		{
+			memtable_link(&m, at, number < 2 ? &hint : NULL);
+			continue;
+		}
+		group[n++] = at;
+		if (n < 50 && i + 1 < PER_CHILD)
+			continue;
+		memtable_link_all(&m, group, n, &(memtable_hint) {{0}});
+		n = 0;
 	}
 	atomic_fetch_add(&sh->done, 1);
 }
@@ -341,7 +379,7 @@ test_check(void **state)
 	for (int i = 0; i < 100; i++)
 	{
 		model_random(&e, &rnd, i);
-		insert(&s, &e, NULL);
+		memtable_link(&s.m, write_node(&s, &e), NULL);
 	}
 	assert_int_equal(memtable_check(&s.m), WIDE_OK);
 	s.t.cells++;

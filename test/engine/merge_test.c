@@ -40,7 +40,8 @@ mem_put(fixture *f, int i, wide_family_id family, const entry *e)
 	at = (at + 7) & ~(uint64_t) 7;
 	assert_true(at + memtable_node_bytes(e->klen, e->vlen) < REGION);
 	atomic_store(&f->tables[i].used, at + memtable_node_bytes(e->klen, e->vlen));
-	memtable_insert_hint(&f->mems[i], at, family, e, NULL);
+	memtable_write(&f->mems[i], at, family, e);
+	memtable_link(&f->mems[i], at, NULL);
 }
 
 /* Entry i goes to one or more of: memtables 0 and 1; single files 0 and 1; a run of four files. */
