@@ -447,7 +447,8 @@ sub report_lag
 	{
 		for my $s (systems('lag', $name))
 		{
-			my %m = map { $_ => mid('lag', $name, $s, $_) } qw(rate visible_ms visible_p95 visible_max slope bytes bytes_p95 bytes_max follower_bytes_max);
+			my %m = map { $_ => mid('lag', $name, $s, $_) } qw(rate visible_ms visible_p95 slope bytes bytes_p95);
+			$m{$_} = max(of('lag', $name, $s, $_)) for qw(visible_max bytes_max follower_bytes_max);
 			printf "| %s | %s | %s | %.0f ms | %.0f ms | %.0f ms | %+.1f ms/s | %s | %s | %s | %s | %s |\n", title($name), $label{$s}, rate($m{rate}), @m{qw(visible_ms visible_p95 visible_max slope)},
 				(map { size($m{$_}) } qw(bytes bytes_p95 bytes_max)), $s eq 'wide' ? size($m{follower_bytes_max}) : '', goal($m{visible_max} <= 1000 && $m{slope} <= 20);
 		}
