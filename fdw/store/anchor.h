@@ -74,7 +74,8 @@ typedef struct WtAnchor
 	bool upgrade_prepared; /* upgrade.c: transactions must not commit changes of wide tables */
 
 	/* base backups */
-	int backups; /* sessions between pg_backup_start() and pg_backup_stop() */
+	int backups;				 /* sessions between pg_backup_start() and pg_backup_stop() */
+	pg_atomic_uint64 read_until; /* TimestampTz: a session may read the data directory until then */
 
 	/* recovery_target.c; written by the startup process before other processes exist */
 	bool target_known;		   /* the startup process has said what the recovery's target is */
