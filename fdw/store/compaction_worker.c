@@ -60,6 +60,7 @@
 #define WAL_ACTIVE		  ((uint64) 16 * 1024 * 1024)  /* bytes of WAL between checks: not idle */
 #define WAL_DISTANCE	  ((uint64) 256 * 1024 * 1024) /* bytes of WAL after which to flush */
 #define DATABASE_CHECK_MS 10000						   /* between checks for dropped databases */
+#define REFLUSH_MS		  100	/* between flushes for a restartpoint, at least */
 #define RETRY_MAX_MS	  10000 /* between attempts of work that fails, at most */
 
 PGDLLEXPORT void wt_compaction_worker_main(Datum arg);
@@ -96,21 +97,24 @@ work(wide_db *db)
 }
 
 /*
- * On a standby the store must not need WAL from before a restartpoint for long: it is flushed once
- * for each redo position.
+ * On a standby the store must not need WAL from before a restartpoint for long: it is flushed for
+ * each redo position, again while the log that is replayed has made more of it possible.
  */
 static wide_status
 flush_for_restartpoint(wide_db *db, XLogRecPtr needed)
 {
-	static XLogRecPtr flushed_for = InvalidXLogRecPtr;
-	XLogRecPtr redo = GetRedoRecPtr();
+	static XLogRecPtr flushed_at = InvalidXLogRecPtr;
+	static TimestampTz last = 0;
+	XLogRecPtr replayed = wt_anchor()->health.replayed;
 	wide_status st;
 
-	if (needed >= redo || flushed_for == redo)
+	if (needed >= GetRedoRecPtr() || flushed_at == replayed ||
+		!TimestampDifferenceExceeds(last, GetCurrentTimestamp(), REFLUSH_MS))
 		return WIDE_OK;
 	st = wide_flush(db);
+	last = GetCurrentTimestamp();
 	if (st == WIDE_OK)
-		flushed_for = redo;
+		flushed_at = replayed;
 	return st == WIDE_INTERRUPTED ? WIDE_OK : st;
 }
 

@@ -55,6 +55,7 @@
 #include "fdw/store/recovery_target.h"
 #include "fdw/store/replay_watch.h"
 #include "fdw/store/replication_slot.h"
+#include "fdw/store/restartpoint.h"
 #include "fdw/store/settings.h"
 #include "fdw/store/state_file.h"
 #include "fdw/store/wait_event.h"
@@ -170,6 +171,9 @@ keep_slot(wide_db *db)
 	if (!TimestampDifferenceExceeds(last, now, SLOT_MS))
 		return;
 	last = now;
+	/* the slot may be made again */
+	if (strcmp(wt_replication_slot_state(), "held") != 0)
+		wt_restartpoint_release();
 	wt_replication_slot_keep(wt_replication_slot_needed(db));
 }
 
@@ -198,6 +202,7 @@ look_around(wide_db *db)
 		ProcessConfigFile(PGC_SIGHUP);
 	}
 	keep_slot(db);
+	wt_restartpoint_look(db, wt_anchor()->health.replayed);
 	if (wt_host_interrupted())
 	{
 		wt_wal_failure_set("the process was told to end");
@@ -234,7 +239,8 @@ wait_for_more(wide_db *db, XLogRecPtr end, int rounds)
 		return;
 	/* first of all: a restartpoint that begins behind the looks below wakes this process */
 	wt_checkpoint_watch_begin();
-	if (rounds < BUSY_ROUNDS || (wt_checkpoint_watch_under_way() && GetRedoRecPtr() == redo))
+	if (rounds < BUSY_ROUNDS || wt_restartpoint_is_near() ||
+		(wt_checkpoint_watch_under_way() && GetRedoRecPtr() == redo))
 		wt_host_wait_event(BUSY_MS, wt_wait_event(WT_WAIT_WAL));
 	else
 		wt_replay_watch_wait(slot_is_behind(db) ? SLOT_MS * 1000 : wide_work_due(db));
@@ -356,7 +362,10 @@ replay_up_to(wide_db *db, WtWalReader *reader, XLogRecPtr end, wide_replay_fn fn
 		{
 			wt_health_replayed(record->EndRecPtr, false);
 			if (RecoveryInProgress())
+			{
 				keep_slot(db);
+				wt_restartpoint_look(db, record->EndRecPtr);
+			}
 		}
 	}
 }
@@ -465,6 +474,7 @@ replay_wal(wide_db *db, XLogRecPtr from, wide_replay_fn fn, void *arg)
 	{
 		/* the last pass: it reads what the end of recovery has added, and the seal, so that the
 		 * next replay does as this one */
+		wt_restartpoint_release();
 		wt_replication_slot_end_keep();
 		if (!wide_replay_sealed(db))
 			(void) wt_log_record_seal();
@@ -572,6 +582,7 @@ wt_wal_replay(void *ctx, uint64_t from, wide_replay_fn fn, void *arg)
 		st = wt_wal_failure_swallow(&before);
 	}
 	PG_END_TRY();
+	wt_restartpoint_release();
 	wt_replay_watch_end();
 	if (st == WIDE_IO && wt_wal_failure_text()[0] != '\0')
 		wt_wal_failure_set("the store needs WAL from %X/%X on: %.400s",
