@@ -31,7 +31,10 @@
 #include "engine/commit/parked.h"
 #include "engine/commit/replay.h"
 
-#define SPINS 30 /* looks of a process that waits, before it sleeps */
+/* looks of a process that waits: at once, then each after it has let others run, before it sleeps
+ */
+#define SPINS  400
+#define YIELDS 30
 
 void
 follow_begin(wide_db *db)
@@ -205,6 +208,17 @@ is_shown(const wide_db *db, uint64_t lsn)
 		   atomic_load(&db->seg->state) != WIDE_FOLLOWING;
 }
 
+/* A few dozen cycles of nothing, in a loop that waits for another processor. */
+static inline void
+relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ __volatile__("isb" ::: "memory");
+#endif
+}
+
 wide_status
 wide_follow_wait(wide_db *db, uint64_t lsn, int ms)
 {
@@ -214,6 +228,8 @@ wide_follow_wait(wide_db *db, uint64_t lsn, int ms)
 	TRY(segment_check(db));
 	atomic_fetch_add(&f->waiters, 1);
 	for (int i = 0; i < SPINS && !is_shown(db, lsn); i++)
+		relax();
+	for (int i = 0; i < YIELDS && !is_shown(db, lsn); i++)
 		sched_yield();
 	if (!is_shown(db, lsn))
 	{

@@ -7,7 +7,7 @@
  * the standby begins with a restartpoint, and has no WAL from before its redo position.
  *
  * A restartpoint does not wait for virtual transactions, as a checkpoint does.  But before it
- *writes the control file it saves each replication slot that has changed, under the lock
+ * writes the control file it saves each replication slot that has changed, under the lock
  * io_in_progress_lock of the slot.  The keeper, which has acquired the slot "widetable", holds
  * that lock and marks the slot as changed.  No other process takes that lock: only the owner of a
  * slot and the checkpointer save it.  Restartpoints set their redo position before.  So the
@@ -20,7 +20,7 @@
  * that is behind keeps more WAL, not less.
  *
  * As on a primary it is a brake, not a promise: after PATIENCE_MS a restartpoint is released, with
- *a warning, and the next ones at once until the rule holds again for one.  That happens with
+ * a warning, and the next ones at once until the rule holds again for one.  That happens with
  * recovery_min_apply_delay, when the log cannot be followed, and when nothing may be flushed.
  *
  * The keeper accepts interrupts while it has the lock; its exit releases it.
