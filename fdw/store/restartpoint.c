@@ -160,7 +160,7 @@ wt_restartpoint_look(wide_db *db, XLogRecPtr shown)
 		gave_up = false;
 		let_go();
 	}
-	else if (redo > wt_wal_reader_limit())
+	else if (redo >= wt_wal_reader_limit())
 		/* it is the checkpoint at the end of recovery */
 		let_go();
 	else
