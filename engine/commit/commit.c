@@ -346,7 +346,7 @@ commit_catalog_and_files(wide_db *db, wide_bytes catalog, file_meta *files, int 
 						 uint64_t seq)
 {
 	if (catalog.len > 0)
-		catalog_apply(db, catalog, seq, false);
+		(void) catalog_apply(db, catalog, seq, false); /* a failure poisons */
 	for (int i = 0; i < nfiles; i++)
 		files[i].global_seq = files[i].seq_min = files[i].seq_max = seq;
 	if (nfiles > 0)

@@ -271,13 +271,6 @@ apply_as_files(wide_db *db, const applied *a)
 
 	/* so that as much memory is allocated as there are cells for */
 	TRY(payload_check(a->p, &db->replay->key));
-	/* writing files needs their families in the catalog */
-	if (!a->early)
-	{
-		TRY(segment_lock(db, LOCK_COMMIT));
-		catalog_apply(db, a->p->catalog, a->seq, false);
-		segment_unlock(db, LOCK_COMMIT);
-	}
 	memory = malloc(bytes);
 	if (memory == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory for recovery");
@@ -337,6 +330,24 @@ apply_payload(wide_db *db, applied *a)
 	return st == WIDE_FULL ? apply_as_files(db, a) : st;
 }
 
+/*
+ * What can find no room is done before the rest, and is repeated after a failure: the changes of
+ * the catalog, which writing files needs too, and slots for files.
+ */
+static wide_status
+apply_what_may_fail(wide_db *db, applied *a)
+{
+	wide_status st;
+
+	if (a->early || a->p->catalog.len == 0)
+		return file_set_reserve_in_replay(db, a->nfiles);
+	TRY(segment_lock(db, LOCK_COMMIT));
+	st = catalog_apply(db, a->p->catalog, a->seq, false);
+	segment_unlock(db, LOCK_COMMIT);
+	a->early = true;
+	return st == WIDE_OK ? file_set_reserve_in_replay(db, a->nfiles) : st;
+}
+
 /* Applies a batch; a has all but its payload and files. */
 static wide_status
 apply(wide_db *db, wide_bytes bytes, applied a)
@@ -348,9 +359,14 @@ apply(wide_db *db, wide_bytes bytes, applied a)
 	TRY(decode_files(&p, &a.files));
 	a.p = &p;
 	a.nfiles = (int) p.nfiles;
-	st = take_files(db, a.files, p.nfiles, a.seq);
+	st = apply_what_may_fail(db, &a);
 	if (st == WIDE_OK)
-		st = apply_payload(db, &a);
+	{
+		st = take_files(db, a.files, p.nfiles, a.seq);
+		if (st == WIDE_OK)
+			st = apply_payload(db, &a);
+		file_set_unreserve(db, (int) p.nfiles);
+	}
 	free(a.files);
 	return st;
 }
@@ -573,6 +589,7 @@ static wide_status
 apply_early(wide_db *db, parked *p)
 {
 	payload in;
+	wide_status st = WIDE_OK;
 
 	if (p->forgeable)
 		return WIDE_OK;
@@ -580,11 +597,11 @@ apply_early(wide_db *db, parked *p)
 	if (in.catalog.len > 0)
 	{
 		TRY(segment_lock(db, LOCK_COMMIT));
-		catalog_apply(db, in.catalog, p->committed, true);
+		st = catalog_apply(db, in.catalog, p->committed, true);
 		segment_unlock(db, LOCK_COMMIT);
 	}
-	p->early = true;
-	return WIDE_OK;
+	p->early = st == WIDE_OK;
+	return st;
 }
 
 /* An external transaction has ended. */
@@ -592,9 +609,8 @@ static wide_status
 ended(wide_db *db, const wide_replay_event *ev)
 {
 	bool follows = atomic_load(&db->seg->state) == WIDE_FOLLOWING;
+	wide_status st;
 
-	if (ev->kind == WIDE_REPLAY_COMMIT && ev->xid != 0)
-		TRY(marks_add(db, ev->lsn, ev->xid));
 	for (parked *p = db->replay->first, *next; p != NULL; p = next)
 	{
 		next = p->next;
@@ -608,9 +624,14 @@ ended(wide_db *db, const wide_replay_event *ev)
 		p->committed = ev->lsn;
 		p->time = ev->time;
 		db->replay->waiting_moved = true;
-		if (follows)
-			TRY(apply_early(db, p));
+		if (!follows || (st = apply_early(db, p)) == WIDE_OK)
+			continue;
+		/* the event comes again */
+		p->committed = 0;
+		return st;
 	}
+	if (ev->kind == WIDE_REPLAY_COMMIT && ev->xid != 0)
+		TRY(marks_add(db, ev->lsn, ev->xid));
 	return WIDE_OK;
 }
 

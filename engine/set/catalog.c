@@ -522,7 +522,7 @@ apply_family(wide_db *db, const catalog_op *op, uint64_t seq)
 	return true;
 }
 
-void
+wide_status
 catalog_apply(wide_db *db, wide_bytes encoded, uint64_t seq, bool early)
 {
 	catalog_state *c = &db->seg->catalog;
@@ -531,7 +531,7 @@ catalog_apply(wide_db *db, wide_bytes encoded, uint64_t seq, bool early)
 
 	if (encoded.len == 0 || (seq <= c->restored_seq && !early) ||
 		segment_lock(db, LOCK_SET) != WIDE_OK)
-		return;
+		return segment_check(db);
 	if (segment_lock(db, LOCK_CATALOG) == WIDE_OK)
 	{
 		while (bad == NULL && r.p < r.end)
@@ -544,15 +544,18 @@ catalog_apply(wide_db *db, wide_bytes encoded, uint64_t seq, bool early)
 			else if (!(op.kind >= OP_CREATE_FAMILY ? apply_family : apply_table)(db, &op, seq))
 				bad = "there is no room for a committed change of the catalog";
 		}
-		if (seq > c->seq && !early)
+		if (bad == NULL && seq > c->seq && !early)
 			c->seq = seq;
 		atomic_fetch_add(&c->generation, 1);
 		segment_unlock(db, LOCK_CATALOG);
 	}
 	db->seg->set.catalog_dirty = 1;
 	segment_unlock(db, LOCK_SET);
-	if (bad != NULL)
+	if (bad == NULL)
+		return segment_check(db);
+	if (atomic_load(&db->seg->state) == WIDE_RUNNING)
 		wide_poison(db, bad);
+	return status_fail(WIDE_FULL, "%s (max_tables %u)", bad, db->seg->config.max_tables);
 }
 
 bool

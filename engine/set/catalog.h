@@ -47,14 +47,16 @@ typedef struct catalog_op
 extern uint8_t *catalog_put_op(uint8_t *p, const catalog_op *op);
 
 /*
- * Applies encoded changes.  Cannot fail for what catalog_delta_encode has checked;
- * otherwise the store is poisoned.  Changes that the manifest's dump has are skipped.
+ * Applies encoded changes.  Cannot fail for what catalog_delta_encode has checked; otherwise the
+ * store is poisoned.  In replay the table of this server may be smaller: WIDE_FULL, and a part of
+ * the changes may be applied; they may be applied again.  Changes that the manifest's dump has are
+ * skipped.
  * early: in replay, before the batch's FINISH record; seq is the LSN of its commit record.  The
  * same changes may be applied again by another replay: that does nothing.
  * Requires: LOCK_COMMIT; called in order of seq, before the batch's files are linked.
  * Takes LOCK_SET and LOCK_CATALOG.
  */
-extern void catalog_apply(wide_db *db, wide_bytes encoded, uint64_t seq, bool early);
+extern wide_status catalog_apply(wide_db *db, wide_bytes encoded, uint64_t seq, bool early);
 
 /* Returns true if encoded changes can be decoded.  Whether there is room for them is not checked.
  */

@@ -421,6 +421,23 @@ file_set_unreserve(wide_db *db, int n)
 	segment_unlock(db, LOCK_SET);
 }
 
+wide_status
+file_set_reserve_in_replay(wide_db *db, int n)
+{
+	set_state *set = &db->seg->set;
+	wide_status st = WIDE_OK;
+
+	if (n == 0 || atomic_load(&db->seg->state) != WIDE_FOLLOWING)
+		return WIDE_OK;
+	TRY(segment_lock(db, LOCK_SET));
+	if (file_set_free_slots(set) < (uint32_t) n)
+		st = file_set_full(db);
+	else
+		set->reserved_files += (uint32_t) n;
+	segment_unlock(db, LOCK_SET);
+	return st;
+}
+
 /*
  * In replay the manifest may list the file already, its family may be gone, and no
  * slot is reserved (a slot that was free at the commit is free now, because the set

@@ -1,6 +1,7 @@
 # cascade: a standby of a standby reads what the primary has committed; the one in the middle is
 # promoted and the last follows it to the new timeline; a standby whose primary cannot be reached
-# goes on from the archive and comes back.  Takes about 30 seconds.
+# goes on from the archive and comes back; tables for which a standby has no room are an error until it
+# has.  Takes about 30 seconds.
 . "${0%/*}/common.sh"
 new_cluster "shared_preload_libraries = 'widetable'" "widetable.memtable_size = 1MB" "max_wal_size = 64MB" "min_wal_size = 32MB" \
 	"archive_mode = on" "archive_command = 'cp %p $T/archive/%f'" "wal_retrieve_retry_interval = 200ms"
@@ -66,6 +67,22 @@ is "$(tr '\n' ' ' <"$T/reader.out")" "603 603 803 done " "a reader on the last k
 stop_second "$T/data.last" immediate; second "$T/data.last"
 both "$T/data.mid" 801 810 restarted
 agree "$T/data.mid" "$T/data.last" "after a crash"
+
+# ---- the last has room for fewer tables than the middle
+stop_second "$T/data.last"
+echo "widetable.max_tables = 10" >>"$T/data.last/postgresql.conf"
+second "$T/data.last"
+agree "$T/data.mid" "$T/data.last" "with room for ten tables"
+there "$T/data.mid" "DO \$\$ BEGIN FOR i IN 1..12 LOOP EXECUTE format('CREATE FOREIGN TABLE more%s (n int) SERVER widetable OPTIONS (key ''n'')', i); EXECUTE format('INSERT INTO more%s VALUES (1)', i); COMMIT; END LOOP; END \$\$" >/dev/null
+await_there "$T/data.last" '^failed' 'SELECT state FROM widetable.pg_stat_widetable_health'; ok $? "a standby without room for another table: the health view says so"
+like "$(there "$T/data.last" 'SELECT last_error FROM widetable.pg_stat_widetable_health')" 'max_tables 10' "... and why"
+like "$(VERBOSITY=verbose there "$T/data.last" 'SELECT count(*) FROM w')" '55000.*cannot be read' "... and a read reports it"
+stop_second "$T/data.last"
+sed -i '/^widetable.max_tables/d' "$T/data.last/postgresql.conf"
+second "$T/data.last"
+agree "$T/data.mid" "$T/data.last" "with room again"
+is "$(there "$T/data.last" 'SELECT n FROM more12')" "1" "with room again: the newest table is there"
+ok "$(! grep -q 'PANIC' "$T/data.last.log"; echo $?)" "the standby has not crashed"
 for d in mid last; do is "$(there "$T/data.$d" 'SELECT * FROM widetable.verify()')" "" "$d: verify() finds no problem"; done
 stop_second "$T/data.last"; stop_second "$T/data.mid"
 finish
