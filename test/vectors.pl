@@ -8,12 +8,16 @@
 #      file                         g  in another session
 #   d  after a full compaction      h  the last operation in a transaction, the others in files
 #
+# On a streaming standby the reads after the last operation are repeated for each of these states
+# but g, once the standby has replayed the operations.  Only raw_cells is left out: it shows what
+# compactions have left, and the standby has its own.
+#
 # The invariant: where the data lies does not change a result.  Every read is done in several ways
 # (widetable.cells, a table in layout cells, the row, get) that must agree.  test/vectors/README
 # describes the language of the files.
 #
 # The script creates its own cluster, with widetable.clock set: timestamps, the clock and TTLs are
-# small numbers in microseconds.  Takes about one minute.
+# small numbers in microseconds.  Takes about one and a half minutes.
 #
 # The vectors of a state are one script for one psql.  Lines "#@" in it switch to other sessions;
 # see drive().
@@ -37,7 +41,7 @@ $SIG{INT} = $SIG{TERM} = sub { exit 1 };
 END
 {
 	my $rc = $?;
-	system("'$bin/pg_ctl' -D '$dir/data' -m immediate -w stop >/dev/null 2>&1") if $started;
+	for my $data (qw(data standby)) { system("'$bin/pg_ctl' -D '$dir/$data' -m immediate -w stop >/dev/null 2>&1") if $started && -d "$dir/$data"; }
 	system('rm', '-rf', $dir) if defined $dir && !$ENV{KEEP};
 	$? = $rc;
 }
@@ -287,6 +291,7 @@ sub sort_cells
 my $base = 1000000000000;		# the clock of a run starts here; the next run starts later
 my %checks;						# "run/step/method" -> the expected result
 my $runs = 0;
+our $on_standby = 0;				# the reads run on the standby
 
 # the columns of the row table: the cells that the operations name, except counters
 sub columns_of
@@ -556,6 +561,7 @@ sub run_sql
 		next if defined $s->{states} && index($s->{states}, $state) < 0;
 		next if $part eq 'ops' && $i > $x{last};
 		next if $part eq 'reads' && $i <= $x{last} && !is_clock($s);
+		next if $on_standby && $s->{text} =~ /raw_cells/;
 		$sql .= step_sql(\%x, $s, $i);
 	}
 	# the commit assigns timestamps by the clock of the last operation
@@ -820,7 +826,40 @@ END $$;
 SQL
 if ($rc) { print "not ok - the cluster can be set up\n", slurp("$dir/setup.err"); exit 1; }
 
+# the standby, with its socket in a directory of its own
+my $standby = "$dir/standby.s";
+mkdir $standby or die "$standby: $!";
+system("'$bin/pg_basebackup' -D '$dir/standby' -R -c fast --no-sync >'$dir/backup.out' 2>&1") == 0 or die slurp("$dir/backup.out");
+system("'$bin/pg_ctl' -D '$dir/standby' -l '$dir/standby.log' -w -t 60 -o '-c unix_socket_directories=$standby' start >'$dir/ctl.out' 2>&1 </dev/null") == 0
+  or die slurp("$dir/ctl.out") . slurp("$dir/standby.log");
+
 my %run;
+
+# waits until the standby has replayed what was written
+sub replayed
+{
+	my ($rc, $lsn) = psql('lsn', "SELECT FROM pg_logical_emit_message(true, 'x', 'x');\nSELECT 'lsn', pg_current_wal_flush_lsn();\n");
+	($lsn) = $lsn =~ /lsn\|(\S+)/ or die "no position: " . slurp("$dir/lsn.err");
+	local $ENV{PGHOST} = $standby;
+	for (1 .. 600)
+	{
+		return if (psql('lsn', "SELECT 'replayed', pg_last_wal_replay_lsn() >= '$lsn';\n"))[1] =~ /replayed\|t/;
+		select undef, undef, undef, 0.1;
+	}
+	result(0, "the standby replays up to $lsn", slurp("$dir/standby.log"));
+}
+
+# the reads after the last operation, on the standby; a vector with a read that is restricted to
+# other states is left out
+sub on_standby
+{
+	my ($state) = @_;
+	my @those = grep { $run{$state}{ $_->{name} } && !grep { is_read($_) && defined $_->{states} && index($_->{states}, $state) < 0 } @{ $_->{steps} } } those($state);
+	replayed();
+	local $ENV{PGHOST} = $standby;
+	local $on_standby = 1;
+	judge("on a standby, $state", sub { join '', map { run_sql($_, $state eq 'e' ? 'e' : 'g', $run{$state}{ $_->{name} }, 'reads') } @those });
+}
 
 # the vectors that run in a state
 sub those
@@ -841,6 +880,7 @@ for my $state (qw(a b c d f h))
 	judge('g', sub { join '', map { run_sql($_, 'g', $run{a}{ $_->{name} }, 'reads') } grep { $run{a}{ $_->{name} } } those('g') }) if $state eq 'a';
 	judge('f, committed', sub { join '', map { run_sql($_, 'g', $run{f}{ $_->{name} }, 'reads') } grep { my $v = $_; !grep { defined $_->{states} && $_->{states} =~ /g/ && $_->{states} !~ /f/ } @{ $v->{steps} } } those('f') })
 	  if $state eq 'f';
+	on_standby($state);
 }
 
 # all operations, then one crash with transactions open, then all reads
@@ -861,6 +901,7 @@ server('-m immediate stop');
 waitpid $_, 0 for @open;
 server('start');
 judge('e', sub { join '', map { run_sql($_, 'e', $run{e}{ $_->{name} }, 'reads') } those('e') });
+on_standby('e');
 
 # vectors in which the server is killed: one crash each
 for my $v (grep { my $v = $_; grep { $_->{kind} =~ /^(kill|random)$/ } @{ $v->{steps} } } @vectors)
@@ -870,7 +911,13 @@ for my $v (grep { my $v = $_; grep { $_->{kind} =~ /^(kill|random)$/ } @{ $v->{s
 
 ($rc, $out) = psql('verify', 'SELECT object, problem FROM widetable.verify();');
 result($rc == 0 && $out eq '', 'verify() finds no problem', split /\n/, $out . slurp("$dir/verify.err"));
-my $log = slurp("$dir/server.log");
+replayed();
+{
+	local $ENV{PGHOST} = $standby;
+	($rc, $out) = psql('verify', 'SELECT object, problem FROM widetable.verify();');
+	result($rc == 0 && $out eq '', 'verify() finds no problem on the standby', split /\n/, $out . slurp("$dir/verify.err"));
+}
+my $log = slurp("$dir/server.log") . slurp("$dir/standby.log");
 my @crash = grep { /PANIC|TRAP:|terminated by signal/ } split /\n/, $log;
 result(!@crash, 'the server log reports no crash', @crash);
 print "# vectors: $count{ok} passed, $count{bad} failed\n";
