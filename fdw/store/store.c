@@ -259,6 +259,8 @@ recover(WtAnchor *a)
 	wide_status st;
 	char *text;
 
+	/* a store that begins is there from then on: a restart must not begin it anew */
+	wt_wal_replay_on_follow(wt_beginning_done);
 	st = wide_recover(the_db);
 	if (st == WIDE_OK)
 	{

@@ -70,6 +70,7 @@
 #define BUSY_ROUNDS		 400  /* looks without any after which it is quiet */
 #define HOT_US			 500  /* looks without sleep after a reader has waited */
 
+static void (*on_follow)(void) = NULL;
 static XLogRecPtr redo = InvalidXLogRecPtr;		   /* of the last restartpoint that was looked at */
 static bool skipped = false;					   /* the last replay skipped missing WAL */
 static WtRecoveryTarget target;					   /* of the recovery */
@@ -438,6 +439,8 @@ follow(wide_db *db, WtWalReader **reader, wide_replay_fn fn, void *arg)
 	int rounds = 0;
 	wide_status st = wide_follow_show(db, position, position);
 
+	if (st == WIDE_OK)
+		on_follow();
 	while (st == WIDE_OK && RecoveryInProgress())
 	{
 		XLogRecPtr end = InvalidXLogRecPtr;
@@ -528,6 +531,12 @@ skip_closed(XLogRecPtr from)
 		wt_wal_history_has_segment(segno))
 		return from;
 	return s.resume;
+}
+
+void
+wt_wal_replay_on_follow(void (*fn)(void))
+{
+	on_follow = fn;
 }
 
 XLogRecPtr

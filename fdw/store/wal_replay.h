@@ -14,6 +14,10 @@ extern wide_status wt_wal_replay(void *ctx, uint64_t from, wide_replay_fn fn, vo
 extern wide_status wt_wal_replay_read(void *ctx, uint64_t from, uint64_t to, wide_replay_fn fn,
 									  void *arg);
 
+/* Has fn called when a replay begins to follow WAL: the store is there, and what it needs of WAL is
+ * kept.  It may raise an error. */
+extern void wt_wal_replay_on_follow(void (*fn)(void));
+
 /* Returns: true if the last replay skipped missing WAL (widetable.ignore_missing_wal). */
 extern bool wt_wal_replay_skipped(void);
 

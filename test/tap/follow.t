@@ -51,6 +51,18 @@ await_there "$T/data.early" following 'SELECT state FROM widetable.pg_stat_widet
 r_=$?; ok $r_ "it follows the store that its primary has made since"; [ $r_ = 0 ] || sed "s/^/#   /" "$T/data.early.log"
 caught_up "$T/data.early"
 stop_second "$T/data.early"; second "$T/data.early"
+# the WAL with the beginning of the store is removed: after another restart the store is still there
+begun=$(find "$T/data.early/pg_wal" -maxdepth 1 -name '0*' | sort | head -n 1)
+sed -i '/^wal_keep_size/d' "$T/data.early/postgresql.conf"; there "$T/data.early" 'SELECT pg_reload_conf()' >/dev/null
+for _ in $(seq 20); do
+	q "SELECT pg_logical_emit_message(false, 'x', 'x')" "UPDATE t SET v = v WHERE k = 'k1'" 'SELECT pg_switch_wal()' CHECKPOINT >/dev/null
+	caught_up "$T/data.early"
+	there "$T/data.early" CHECKPOINT >/dev/null
+	[ -e "$begun" ] || break
+done
+ok "$([ ! -e "$begun" ]; echo $?)" "the standby removes WAL from where its store began"
+stop_second "$T/data.early"; second "$T/data.early"
+is "$(there "$T/data.early" "$SUM")" "$(q "$SUM")" "restarted after that, it has its store"
 q "UPDATE t SET v = 'again' WHERE k = 'k3'" >/dev/null
 want=$(q "$SUM")
 caught_up "$T/data.early"
