@@ -427,8 +427,7 @@ static bool
 apply_table(wide_db *db, const catalog_op *op, uint64_t seq)
 {
 	table_slot *ts = catalog_table_slot(db, op->table);
-	binding_slot *b = layout_bindings(db);
-	binding_slot *found = NULL;
+	binding_slot *b = layout_bindings(db), *found = NULL;
 	uint32_t left = 0;
 
 	if (ts != NULL && ts->seq > seq)
@@ -551,11 +550,9 @@ catalog_apply(wide_db *db, wide_bytes encoded, uint64_t seq, bool early)
 	}
 	db->seg->set.catalog_dirty = 1;
 	segment_unlock(db, LOCK_SET);
-	if (bad == NULL)
-		return segment_check(db);
-	if (atomic_load(&db->seg->state) == WIDE_RUNNING)
+	if (bad != NULL && atomic_load(&db->seg->state) == WIDE_RUNNING)
 		wide_poison(db, bad);
-	return status_fail(WIDE_FULL, "%s (max_tables %u)", bad, db->seg->config.max_tables);
+	return bad == NULL ? segment_check(db) : status_fail(WIDE_FULL, "%s (max_tables)", bad);
 }
 
 bool

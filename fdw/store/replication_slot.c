@@ -164,14 +164,6 @@ wt_replication_slot_drop(void)
 
 /* ---------------------------------------------------------------- moving */
 
-static bool saved_by_restartpoints = false; /* moves forward are not saved here */
-
-void
-wt_replication_slot_leave_saving(bool leave)
-{
-	saved_by_restartpoints = leave;
-}
-
 /*
  * Requires: this process has acquired the slot.  WAL is let go after a move forward is saved, and
  * kept before a move back is.  (From PostgreSQL 18 on a position that is not saved yet does not
@@ -190,12 +182,6 @@ set_restart_lsn(XLogRecPtr lsn, bool back)
 	ReplicationSlotMarkDirty();
 	if (back)
 		ReplicationSlotsComputeRequiredLSN();
-	/* on a standby restartpoints save it */
-	if (!back && saved_by_restartpoints)
-	{
-		ReplicationSlotsComputeRequiredLSN();
-		return;
-	}
 	PG_TRY();
 	{
 		ReplicationSlotSave();

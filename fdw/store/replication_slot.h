@@ -38,12 +38,6 @@ extern void wt_replication_slot_advance(XLogRecPtr lsn);
  */
 extern void wt_replication_slot_reserve(XLogRecPtr lsn);
 
-/*
- * With leave: moves forward are only marked, and PostgreSQL saves the slot with its next
- * restartpoint.  The slot on disk is behind until then, so that it keeps more.
- */
-extern void wt_replication_slot_leave_saving(bool leave);
-
 /* Returns: the LSN from which the store needs WAL, restart_lsn. */
 extern XLogRecPtr wt_replication_slot_needed(wide_db *db);
 

@@ -24,7 +24,7 @@
 struct WtWalReader
 {
 	XLogReaderState *state;
-	XLogRecPtr from;
+	XLogRecPtr next; /* where it goes on */
 	bool begun;		 /* the state has a position */
 	bool end_of_wal; /* the last page could not be read because it is not there yet */
 };
@@ -105,12 +105,11 @@ read_page(XLogReaderState *state, XLogRecPtr page, int len, XLogRecPtr record, c
 	return n;
 }
 
-WtWalReader *
-wt_wal_reader_new(XLogRecPtr from)
+/* Gives the reader a new state. */
+static void
+allocate(WtWalReader *r)
 {
-	WtWalReader *r = palloc0(sizeof(WtWalReader));
-
-	r->from = from;
+	r->begun = false;
 	r->state = XLogReaderAllocate(wal_segment_size, NULL,
 								  XL_ROUTINE(.page_read = &read_page,
 											 .segment_open = &wal_segment_open,
@@ -118,6 +117,15 @@ wt_wal_reader_new(XLogRecPtr from)
 								  r);
 	if (r->state == NULL)
 		ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
+}
+
+WtWalReader *
+wt_wal_reader_new(XLogRecPtr from)
+{
+	WtWalReader *r = palloc0(sizeof(WtWalReader));
+
+	r->next = from;
+	allocate(r);
 	return r;
 }
 
@@ -128,15 +136,22 @@ wt_wal_reader_free(WtWalReader *r)
 	pfree(r);
 }
 
+void
+wt_wal_reader_reopen(WtWalReader *r)
+{
+	XLogReaderFree(r->state);
+	allocate(r);
+}
+
 /* Positions the reader at the first record at or after from, if there is one. */
 static wide_status
 find_first(WtWalReader *r)
 {
-	r->begun = !XLogRecPtrIsInvalid(XLogFindNextRecord(r->state, r->from));
+	r->begun = !XLogRecPtrIsInvalid(XLogFindNextRecord(r->state, r->next));
 	/* no error at the end of WAL: no record begins at or after from yet */
 	if (r->begun || r->end_of_wal)
 		return WIDE_OK;
-	wt_wal_failure_set("could not read WAL from %X/%X", LSN_FORMAT_ARGS(r->from));
+	wt_wal_failure_set("could not read WAL from %X/%X", LSN_FORMAT_ARGS(r->next));
 	return WIDE_IO;
 }
 
@@ -149,15 +164,16 @@ wt_wal_reader_next(WtWalReader *r, XLogRecPtr end, XLogReaderState **record)
 	r->end_of_wal = false;
 	if (!r->begun)
 	{
-		wide_status st = r->from < end ? find_first(r) : WIDE_OK;
+		wide_status st = r->next < end ? find_first(r) : WIDE_OK;
 
 		if (st != WIDE_OK || !r->begun)
 			return st;
 	}
-	if (r->state->EndRecPtr >= end)
+	if (r->next >= end)
 		return WIDE_OK;
 	if (XLogReadRecord(r->state, &err) != NULL)
 	{
+		r->next = r->state->EndRecPtr;
 		*record = r->state;
 		return WIDE_OK;
 	}
@@ -171,11 +187,12 @@ wt_wal_reader_next(WtWalReader *r, XLogRecPtr end, XLogReaderState **record)
 void
 wt_wal_reader_again(WtWalReader *r)
 {
-	XLogBeginRead(r->state, r->state->ReadRecPtr);
+	r->next = r->state->ReadRecPtr;
+	XLogBeginRead(r->state, r->next);
 }
 
 XLogRecPtr
 wt_wal_reader_position(const WtWalReader *r)
 {
-	return r->begun ? r->state->EndRecPtr : r->from;
+	return r->next;
 }

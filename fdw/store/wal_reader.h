@@ -31,6 +31,10 @@ extern wide_status wt_wal_reader_next(WtWalReader *r, XLogRecPtr end, XLogReader
 /* The next call returns the last record again. */
 extern void wt_wal_reader_again(WtWalReader *r);
 
+/* Reads the segment from the file that is there now: after a failure, or an error that was caught.
+ */
+extern void wt_wal_reader_reopen(WtWalReader *r);
+
 /* Returns: where the reader goes on: the end of the last record, or where it was to begin. */
 extern XLogRecPtr wt_wal_reader_position(const WtWalReader *r);
 

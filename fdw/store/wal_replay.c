@@ -55,7 +55,6 @@
 #include "fdw/store/recovery_target.h"
 #include "fdw/store/replay_watch.h"
 #include "fdw/store/replication_slot.h"
-#include "fdw/store/restartpoint.h"
 #include "fdw/store/settings.h"
 #include "fdw/store/state_file.h"
 #include "fdw/store/wait_event.h"
@@ -172,9 +171,6 @@ keep_slot(wide_db *db)
 	if (!TimestampDifferenceExceeds(last, now, SLOT_MS))
 		return;
 	last = now;
-	/* the slot may be made again */
-	if (strcmp(wt_replication_slot_state(), "held") != 0)
-		wt_restartpoint_release();
 	wt_replication_slot_keep(wt_replication_slot_needed(db));
 }
 
@@ -203,7 +199,6 @@ look_around(wide_db *db)
 		ProcessConfigFile(PGC_SIGHUP);
 	}
 	keep_slot(db);
-	wt_restartpoint_look(db, wt_anchor()->health.replayed);
 	if (wt_host_interrupted())
 	{
 		wt_wal_failure_set("the process was told to end");
@@ -240,8 +235,7 @@ wait_for_more(wide_db *db, XLogRecPtr end, int rounds)
 		return;
 	/* first of all: a restartpoint that begins behind the looks below wakes this process */
 	wt_checkpoint_watch_begin();
-	if (rounds < BUSY_ROUNDS || wt_restartpoint_is_near() ||
-		(wt_checkpoint_watch_under_way() && GetRedoRecPtr() == redo))
+	if (rounds < BUSY_ROUNDS || (wt_checkpoint_watch_under_way() && GetRedoRecPtr() == redo))
 		wt_host_wait_event(BUSY_MS, wt_wait_event(WT_WAIT_WAL));
 	else
 		wt_replay_watch_wait(slot_is_behind(db) ? SLOT_MS * 1000 : wide_work_due(db));
@@ -363,17 +357,14 @@ replay_up_to(wide_db *db, WtWalReader *reader, XLogRecPtr end, wide_replay_fn fn
 		{
 			wt_health_replayed(record->EndRecPtr, false);
 			if (RecoveryInProgress())
-			{
 				keep_slot(db);
-				wt_restartpoint_look(db, record->EndRecPtr);
-			}
 		}
 	}
 }
 
 /* One pass of a replay that follows WAL: up to the end of what is replayed.  Raises no error. */
 static wide_status
-follow_pass(wide_db *db, WtWalReader **reader, wide_replay_fn fn, void *arg, XLogRecPtr *end,
+follow_pass(wide_db *db, WtWalReader *reader, wide_replay_fn fn, void *arg, XLogRecPtr *end,
 			bool *moved)
 {
 	WtErrorPoint before = wt_error_point();
@@ -383,8 +374,8 @@ follow_pass(wide_db *db, WtWalReader **reader, wide_replay_fn fn, void *arg, XLo
 	PG_TRY();
 	{
 		*end = wt_wal_reader_limit();
-		wt_recovery_target_get(wt_wal_reader_position(*reader), &target);
-		st = replay_up_to(db, *reader, *end, fn, arg, moved);
+		wt_recovery_target_get(wt_wal_reader_position(reader), &target);
+		st = replay_up_to(db, reader, *end, fn, arg, moved);
 		if (st == WIDE_OK)
 			st = wide_follow_show(db, *end, *end);
 		if (st != WIDE_OK && wt_wal_failure_text()[0] == '\0')
@@ -392,12 +383,7 @@ follow_pass(wide_db *db, WtWalReader **reader, wide_replay_fn fn, void *arg, XLo
 	}
 	PG_CATCH();
 	{
-		XLogRecPtr from = wt_wal_reader_position(*reader);
-
 		st = wt_wal_failure_swallow(&before);
-		/* its state is not to be trusted; it begins anew behind the last record */
-		wt_wal_reader_free(*reader);
-		*reader = wt_wal_reader_new(from);
 	}
 	PG_END_TRY();
 	return st;
@@ -433,10 +419,10 @@ report_failure(wide_db *db, wide_status st)
  * the replay.
  */
 static wide_status
-follow(wide_db *db, WtWalReader **reader, wide_replay_fn fn, void *arg)
+follow(wide_db *db, WtWalReader *reader, wide_replay_fn fn, void *arg)
 {
-	XLogRecPtr position = wt_wal_reader_position(*reader);
-	int rounds = 0;
+	XLogRecPtr position = wt_wal_reader_position(reader);
+	int rounds = 0, failures = 0;
 	wide_status st = wide_follow_show(db, position, position);
 
 	if (st == WIDE_OK)
@@ -449,7 +435,12 @@ follow(wide_db *db, WtWalReader **reader, wide_replay_fn fn, void *arg)
 		st = follow_pass(db, reader, fn, arg, &end, &moved);
 		if (st == WIDE_INTERRUPTED || st == WIDE_POISONED || st == WIDE_CONFLICT)
 			break;
-		report_failure(db, st);
+		failures = st == WIDE_OK ? 0 : failures + 1;
+		/* a segment that was restored from an archive takes the place of the file that is open */
+		if (st != WIDE_OK)
+			wt_wal_reader_reopen(reader);
+		if (failures != 1)
+			report_failure(db, st);
 		if (st == WIDE_OK)
 		{
 			wt_health_replayed(end, true);
@@ -457,7 +448,7 @@ follow(wide_db *db, WtWalReader **reader, wide_replay_fn fn, void *arg)
 			wait_for_more(db, end, rounds);
 		}
 		else
-			wt_host_wait_event(RETRY_MS, wt_wait_event(WT_WAIT_WAL));
+			wt_host_wait_event(failures == 1 ? 1 : RETRY_MS, wt_wait_event(WT_WAIT_WAL));
 		st = look_around(db);
 	}
 	return st;
@@ -472,12 +463,11 @@ replay_wal(wide_db *db, XLogRecPtr from, wide_replay_fn fn, void *arg)
 	bool moved = false;
 
 	if (RecoveryInProgress())
-		st = follow(db, &reader, fn, arg);
+		st = follow(db, reader, fn, arg);
 	if (st == WIDE_OK)
 	{
 		/* the last pass: it reads what the end of recovery has added, and the seal, so that the
 		 * next replay does as this one */
-		wt_restartpoint_release();
 		wt_replication_slot_end_keep();
 		if (!wide_replay_sealed(db))
 			(void) wt_log_record_seal();
@@ -591,7 +581,6 @@ wt_wal_replay(void *ctx, uint64_t from, wide_replay_fn fn, void *arg)
 		st = wt_wal_failure_swallow(&before);
 	}
 	PG_END_TRY();
-	wt_restartpoint_release();
 	wt_replay_watch_end();
 	if (st == WIDE_IO && wt_wal_failure_text()[0] != '\0')
 		wt_wal_failure_set("the store needs WAL from %X/%X on: %.400s",
