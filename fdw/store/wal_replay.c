@@ -400,7 +400,8 @@ report_failure(wide_db *db, wide_status st)
 	{
 		if (failing)
 			ereport(LOG, (errmsg("widetable: the log is followed again")));
-		if (failing)
+		/* also a failure of the opening before, or of an earlier keeper */
+		if (wt_anchor()->health.failing)
 			wt_health_recovered();
 		failing = false;
 		return;
