@@ -392,7 +392,7 @@ sub reads
 			}
 		}
 		die "the load ended early\n" if load_ended($load);
-		kill 'INT', $load->{pid};
+		kill 'TERM', $load->{pid};
 		await('the load ends', sub { load_ended($load) });
 		level();
 		after($writes, $s);

@@ -398,8 +398,8 @@ extern wide_status wide_follow_show(wide_db *db, uint64_t lsn, uint64_t applied)
 extern int wide_follow_close(wide_db *db, int *pids, int max);
 /* Returns the lsn of the last wide_follow_show. */
 extern uint64_t wide_follow_shown(const wide_db *db);
-/* Returns true if a process waits in wide_follow_wait. */
-extern bool wide_follow_awaited(const wide_db *db);
+/* Returns true if a process has waited in wide_follow_wait since the last call. */
+extern bool wide_follow_awaited(wide_db *db);
 /*
  * Waits until the log is shown up to lsn, or the state is WIDE_RUNNING, at most ms milliseconds.
  * Returns: WIDE_OK also if the time is over; WIDE_INTERRUPTED, WIDE_POISONED.

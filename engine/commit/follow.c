@@ -195,9 +195,11 @@ wide_follow_shown(const wide_db *db)
 }
 
 bool
-wide_follow_awaited(const wide_db *db)
+wide_follow_awaited(wide_db *db)
 {
-	return atomic_load(&db->seg->follow.waiters) > 0;
+	follow_state *f = &db->seg->follow;
+
+	return atomic_load(&f->awaited) && atomic_exchange(&f->awaited, false);
 }
 
 /* Returns true if the wait is over. */
@@ -227,6 +229,7 @@ wide_follow_wait(wide_db *db, uint64_t lsn, int ms)
 
 	TRY(segment_check(db));
 	atomic_fetch_add(&f->waiters, 1);
+	atomic_store(&f->awaited, true);
 	for (int i = 0; i < SPINS && !is_shown(db, lsn); i++)
 		relax();
 	for (int i = 0; i < YIELDS && !is_shown(db, lsn); i++)

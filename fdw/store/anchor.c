@@ -39,6 +39,7 @@ wt_anchor(void)
 		pg_atomic_init_u32(&anchor->formats, 0);
 		pg_atomic_init_u64(&anchor->no_store_upto, 0);
 		pg_atomic_init_u64(&anchor->clock_behind, 0);
+		pg_atomic_init_u64(&anchor->checkpoint_redo, 0);
 		pg_atomic_init_u64(&anchor->read_until, 0);
 	}
 	if (!held)

@@ -69,8 +69,10 @@ typedef struct WtAnchor
 	pg_atomic_uint32 formats; /* how often the segment was formatted again */
 	bool following; /* the segment was opened by a process that follows the log; of the opener */
 	bool left_out;	/* wal_replay.c: something beyond the recovery's target; nothing is flushed */
-	pg_atomic_uint64 no_store_upto; /* WAL up to there has no beginning of a store */
-	pg_atomic_uint64 clock_behind;	/* clock.c; 0: not known */
+	pg_atomic_uint64 no_store_upto;	  /* WAL up to there has no beginning of a store */
+	pg_atomic_uint64 clock_behind;	  /* clock.c; 0: not known */
+	pg_atomic_uint64 checkpoint_redo; /* restartpoint.c: of the last checkpoint in the log that was
+										 followed; 0: none yet */
 	bool upgrade_prepared; /* upgrade.c: transactions must not commit changes of wide tables */
 
 	/* base backups */

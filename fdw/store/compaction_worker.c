@@ -48,6 +48,7 @@
 #include "fdw/store/health.h"
 #include "fdw/store/host.h"
 #include "fdw/store/replication_slot.h"
+#include "fdw/store/restartpoint.h"
 #include "fdw/store/rest.h"
 #include "fdw/store/store.h"
 #include "fdw/store/time_mark.h"
@@ -108,7 +109,7 @@ flush_for_restartpoint(wide_db *db, XLogRecPtr needed)
 	XLogRecPtr replayed = wt_anchor()->health.replayed;
 	wide_status st;
 
-	if (needed >= GetRedoRecPtr() || flushed_at == replayed ||
+	if (needed >= wt_restartpoint_redo() || flushed_at == replayed ||
 		!TimestampDifferenceExceeds(last, GetCurrentTimestamp(), REFLUSH_MS))
 		return WIDE_OK;
 	st = wide_flush(db);

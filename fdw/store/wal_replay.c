@@ -55,6 +55,7 @@
 #include "fdw/store/recovery_target.h"
 #include "fdw/store/replay_watch.h"
 #include "fdw/store/replication_slot.h"
+#include "fdw/store/restartpoint.h"
 #include "fdw/store/settings.h"
 #include "fdw/store/state_file.h"
 #include "fdw/store/wait_event.h"
@@ -68,6 +69,7 @@
 #define BUSY_MS			 5	  /* between looks for WAL while there was some lately */
 #define BUSY_ROUNDS		 400  /* looks without any after which it is quiet */
 #define HOT_US			 500  /* looks without sleep after a reader has waited */
+#define YIELD_US		 20	  /* a look takes longer if another process had the processor */
 
 static void (*on_follow)(void) = NULL;
 static XLogRecPtr redo = InvalidXLogRecPtr;		   /* of the last restartpoint that was looked at */
@@ -171,7 +173,11 @@ keep_slot(wide_db *db)
 	if (!TimestampDifferenceExceeds(last, now, SLOT_MS))
 		return;
 	last = now;
-	wt_replication_slot_keep(wt_replication_slot_needed(db));
+	/* the slot may be made again */
+	if (strcmp(wt_replication_slot_state(), "held") != 0)
+		wt_restartpoint_release();
+	if (!wt_restartpoint_is_held())
+		wt_replication_slot_keep(wt_replication_slot_needed(db));
 }
 
 /* Returns: true if the slot keeps WAL that the store does not need. */
@@ -199,6 +205,7 @@ look_around(wide_db *db)
 		ProcessConfigFile(PGC_SIGHUP);
 	}
 	keep_slot(db);
+	wt_restartpoint_look(db);
 	if (wt_host_interrupted())
 	{
 		wt_wal_failure_set("the process was told to end");
@@ -221,12 +228,17 @@ wait_for_more(wide_db *db, XLogRecPtr end, int rounds)
 		hot_until = GetCurrentTimestamp() + HOT_US;
 	if (hot_until != 0)
 	{
-		while (GetCurrentTimestamp() < hot_until)
+		TimestampTz before, now = GetCurrentTimestamp();
+
+		do
 		{
 			if (wt_wal_reader_limit() != end)
 				return;
+			before = now;
 			sched_yield();
-		}
+			now = GetCurrentTimestamp();
+			/* not while others need the processor */
+		} while (now < hot_until && now - before <= YIELD_US);
 		hot_until = 0;
 	}
 	/* without a worker this process does its work */
@@ -235,7 +247,8 @@ wait_for_more(wide_db *db, XLogRecPtr end, int rounds)
 		return;
 	/* first of all: a restartpoint that begins behind the looks below wakes this process */
 	wt_checkpoint_watch_begin();
-	if (rounds < BUSY_ROUNDS || (wt_checkpoint_watch_under_way() && GetRedoRecPtr() == redo))
+	if (rounds < BUSY_ROUNDS || wt_restartpoint_is_held() ||
+		(wt_checkpoint_watch_under_way() && GetRedoRecPtr() == redo))
 		wt_host_wait_event(BUSY_MS, wt_wait_event(WT_WAIT_WAL));
 	else
 		wt_replay_watch_wait(slot_is_behind(db) ? SLOT_MS * 1000 : wide_work_due(db));
@@ -331,6 +344,17 @@ replay_record(wide_db *db, XLogReaderState *record, wide_replay_fn fn, void *arg
 	return fn(arg, &ev);
 }
 
+/* A restartpoint may be made of the checkpoint whose record was read. */
+static void
+look_at_checkpoint(wide_db *db, XLogReaderState *record)
+{
+	uint8 op = XLogRecGetInfo(record) & ~XLR_INFO_MASK;
+
+	if (XLogRecGetRmid(record) == RM_XLOG_ID && RecoveryInProgress() &&
+		(op == XLOG_CHECKPOINT_ONLINE || op == XLOG_CHECKPOINT_SHUTDOWN))
+		wt_restartpoint_may_come(db, ((CheckPoint *) XLogRecGetData(record))->redo);
+}
+
 /* Reads and replays all records up to end.  *moved: there was one. */
 static wide_status
 replay_up_to(wide_db *db, WtWalReader *reader, XLogRecPtr end, wide_replay_fn fn, void *arg,
@@ -347,6 +371,7 @@ replay_up_to(wide_db *db, WtWalReader *reader, XLogRecPtr end, wide_replay_fn fn
 			return st;
 		*moved = true;
 		st = replay_record(db, record, fn, arg);
+		look_at_checkpoint(db, record);
 		if (st != WIDE_OK)
 		{
 			/* nothing of it is applied */
@@ -357,7 +382,10 @@ replay_up_to(wide_db *db, WtWalReader *reader, XLogRecPtr end, wide_replay_fn fn
 		{
 			wt_health_replayed(record->EndRecPtr, false);
 			if (RecoveryInProgress())
+			{
 				keep_slot(db);
+				wt_restartpoint_look(db);
+			}
 		}
 	}
 }
@@ -469,6 +497,7 @@ replay_wal(wide_db *db, XLogRecPtr from, wide_replay_fn fn, void *arg)
 	{
 		/* the last pass: it reads what the end of recovery has added, and the seal, so that the
 		 * next replay does as this one */
+		wt_restartpoint_release();
 		wt_replication_slot_end_keep();
 		if (!wide_replay_sealed(db))
 			(void) wt_log_record_seal();
@@ -582,6 +611,7 @@ wt_wal_replay(void *ctx, uint64_t from, wide_replay_fn fn, void *arg)
 		st = wt_wal_failure_swallow(&before);
 	}
 	PG_END_TRY();
+	wt_restartpoint_release();
 	wt_replay_watch_end();
 	if (st == WIDE_IO && wt_wal_failure_text()[0] != '\0')
 		wt_wal_failure_set("the store needs WAL from %X/%X on: %.400s",
