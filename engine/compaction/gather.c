@@ -67,6 +67,7 @@ typedef struct gathering
 	wide_db *db;
 	int slot;
 	version_pin pin;
+	bool much;		   /* there is so much garbage that it does not wait for rest */
 	buffer candidates; /* the chosen containers, ascending by number */
 	size_t nfiles;	   /* live files in them */
 	bool garbage;	   /* one of them is mostly garbage */
@@ -100,14 +101,32 @@ compare_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Returns true if the container is mostly garbage. */
+/* Returns true if the container has so much garbage that a gathering pays.  While there is other
+ * work, compactions soon make garbage of the rest of most containers. */
 static bool
-is_garbage(const candidate *c, bool rest)
+is_garbage(const gathering *g, const candidate *c, bool rest)
 {
 	uint64_t garbage = c->bytes - c->live_bytes;
 
-	return garbage >= GATHER_LEAST &&
-		   (rest ? garbage >= c->live_bytes / 4 : garbage >= c->live_bytes);
+	if (garbage < GATHER_LEAST)
+		return false;
+	return rest ? garbage >= c->live_bytes / 4 : g->much && garbage >= c->live_bytes;
+}
+
+/* Returns true if a quarter of all containers is garbage.  Requires: LOCK_SET. */
+static bool
+much_garbage(wide_db *db)
+{
+	const container_slot *c = layout_containers(db);
+	uint64_t bytes = 0, live = 0;
+
+	for (uint32_t i = 0; i < db->seg->set.used_containers; i++)
+		if (c[i].live > 0)
+		{
+			bytes += c[i].bytes;
+			live += c[i].live_bytes;
+		}
+	return bytes - live >= bytes / 4;
 }
 
 /* Lists in g->candidates the containers of which it is to choose. */
@@ -119,13 +138,14 @@ list_containers(gathering *g, bool rest)
 
 	TRY(buffer_reserve(&g->candidates, (set->ncontainers + 64) * sizeof(candidate)));
 	TRY(segment_lock(g->db, LOCK_SET));
+	g->much = much_garbage(g->db);
 	for (uint32_t i = 0; i < set->used_containers; i++)
 	{
 		candidate k = {c[i].number, c[i].live_bytes, c[i].bytes, c[i].live};
 
 		/* there is room, but for those that are new since it was made */
 		if (c[i].live > 0 && c[i].damaged == 0 &&
-			(is_small(k.live_bytes) || is_garbage(&k, rest)) &&
+			(is_small(k.live_bytes) || is_garbage(g, &k, rest)) &&
 			g->candidates.cap - g->candidates.len >= sizeof k)
 			(void) buffer_append(&g->candidates, &k, sizeof k);
 	}
@@ -148,7 +168,7 @@ choose(gathering *g, bool rest)
 		small++;
 	for (size_t i = 0; i < n && sum < output_file_bytes && g->nfiles < GATHER_MOST; i++)
 	{
-		bool garbage = is_garbage(&c[i], rest);
+		bool garbage = is_garbage(g, &c[i], rest);
 
 		/* each file needs a second slot until its first one is free */
 		if (g->nfiles + c[i].live > room)
