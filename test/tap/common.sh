@@ -3,12 +3,12 @@
 #
 # BIN, the directory of PostgreSQL's programs with the extension installed, is set by ./test/check
 # tap.  A script takes less than 10 seconds unless its head says otherwise; ./test/check allows 180
-# seconds for each.
+# seconds for each.  SERVER_LOGS: a file to which the logs of its servers are added.
 set -u
 : "${BIN:?run this by ./test/check tap}"
 T=$(mktemp -d "${TMPDIR:-/tmp}/wt-tap.XXXXXX") || exit 1
 BAD=0
-trap 'r=$?; for d in "$T"/data*; do "$BIN/pg_ctl" -D "$d" -m immediate -w stop >/dev/null 2>&1; done; rm -rf "$T"; exit $r' EXIT
+trap 'r=$?; for d in "$T"/data*; do "$BIN/pg_ctl" -D "$d" -m immediate -w stop >/dev/null 2>&1; done; [ -z "${SERVER_LOGS:-}" ] || cat "$T"/*.log >>"$SERVER_LOGS"; rm -rf "$T"; exit $r' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
