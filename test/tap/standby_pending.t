@@ -1,7 +1,7 @@
 # standby_pending: a standby shows a transaction whose commit record it has and whose FINISH record has
 # not come, or never comes.  Takes about 20 seconds.
 . "${0%/*}/common.sh"
-# FINISH records are not flushed by themselves: with this delay they wait for a later flush
+# FINISH records are not flushed by themselves: the WAL writer, which would do it, is stopped below
 new_cluster "shared_preload_libraries = 'widetable'" "widetable.memtable_size = 2MB" "wal_writer_delay = 10s" "autovacuum = off" "bgwriter_delay = 10s" "max_parallel_workers_per_gather = 2"
 q 'CREATE EXTENSION widetable' 'CREATE TABLE h (k int PRIMARY KEY, n int)' \
 	"CREATE FOREIGN TABLE w (k int, n int, pad text) SERVER widetable OPTIONS (key 'k')" "CREATE FOREIGN TABLE c (k int, n bigint OPTIONS (encoding 'counter')) SERVER widetable OPTIONS (key 'k')" \
@@ -9,6 +9,7 @@ q 'CREATE EXTENSION widetable' 'CREATE TABLE h (k int PRIMARY KEY, n int)' \
 "$BIN/pg_basebackup" -D "$T/data.one" -R -c fast --no-sync 2>&1
 second "$T/data.one"
 s() { there "$T/data.one" "$@"; }
+kill -STOP "$(q "SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'")"
 both="SELECT (SELECT count(*) FROM h), (SELECT sum(n) FROM h), (SELECT count(*) FROM w), (SELECT sum(n) FROM w)"
 # arrives WHAT: the commit record has been replayed, and the log ends in front of the FINISH record
 arrives() {
@@ -31,7 +32,7 @@ is "$(s 'SELECT * FROM w2')" "5|6" "TRUNCATE: the new rows are there, the old on
 q "DROP FOREIGN TABLE w2"; arrives DROP
 like "$(s 'SELECT * FROM w2')" "does not exist" "DROP: the table is gone"
 q BEGIN "UPDATE h SET n = n + 10 WHERE k < 100" "UPDATE w SET n = n + 10 WHERE k < 100" COMMIT; same "the last one"
-# the primary dies, and the FINISH record with it
+# the primary dies, and the FINISH record with it (the postmaster kills the WAL writer after 5 seconds)
 stop immediate
 is "$(s "$both")" "$want" "the primary died: rows are there"
 stop_second "$T/data.one" immediate; second "$T/data.one"
