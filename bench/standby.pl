@@ -355,6 +355,14 @@ sub catch_up_one
 # CPU seconds of all processes that have ended: the readers are the only ones that end meanwhile.
 sub ended_cpu { my @s = stat_of(postmaster()); return ($s[13] + $s[14]) / 100 }
 
+# Reads without measuring, so that the caches have what is read at random: scans do not fill them.
+sub warm_up
+{
+	my ($w, $s) = @_;
+	my @command = pgbench_command($w, $s, 8, 5);
+	for my $server (qw(primary standby)) { at($server, sub { system('sh', '-c', 'exec "$@" >/dev/null 2>&1', 'sh', @command) == 0 or die "$w->{name}, $s: pgbench failed\n" }) }
+}
+
 sub read_one
 {
 	my ($w, $s, $clients, $round, $server) = @_;
@@ -385,6 +393,7 @@ sub reads
 		my $load = load_start($writes, $s, $patience, '-R', $ENV{BENCH_LOAD_RATE});
 		for my $w (map { workload($_) } @name)
 		{
+			warm_up($w, $s);
 			for my $clients (1, 8)
 			{
 				# short turns, so that other load of the machine meets both
