@@ -43,6 +43,7 @@ follow_begin(wide_db *db)
 
 	atomic_store(&f->position, db->seg->set.restart_lsn);
 	atomic_store(&f->shown, db->seg->set.restart_lsn);
+	atomic_store(&f->parked, 0);
 	f->marks_head = 0;
 	f->npending = 0;
 	f->nbytes = 0;

@@ -1,8 +1,9 @@
 /*
  * parked.c - what a replay has read and cannot apply yet.
  *
- * While something is parked, slot->prepare_lsn keeps the log from where it begins, as for a
- * prepared transaction of a living process.
+ * While something is parked, follow.parked keeps the log from where it begins, as prepare_lsn does
+ * for a prepared transaction of a living process.  It stays when the replay breaks off: others may
+ * still flush, and what was parked has to be read again.
  *
  * Locking: none; the list belongs to the process that replays.
  */
@@ -21,7 +22,7 @@ keep_log(wide_db *db)
 	for (parked *p = db->replay->first; p != NULL; p = p->next)
 		if (start == 0 || p->start < start)
 			start = p->start;
-	atomic_store(&db->slot->prepare_lsn, start);
+	atomic_store(&db->seg->follow.parked, start);
 }
 
 parked *
@@ -69,6 +70,20 @@ parked_remove(wide_db *db, parked *gone)
 	buffer_free(&gone->data);
 	free(gone);
 	keep_log(db);
+}
+
+void
+parked_free_all(wide_db *db)
+{
+	parked *next;
+
+	for (parked *p = db->replay->first; p != NULL; p = next)
+	{
+		next = p->next;
+		buffer_free(&p->data);
+		free(p);
+	}
+	db->replay->first = NULL;
 }
 
 wide_status

@@ -56,6 +56,10 @@ extern wide_status parked_begin(wide_db *db, bool file, uint64_t id, const wide_
 /* Removes it from the list and frees it. */
 extern void parked_remove(wide_db *db, parked *gone);
 
+/* Frees the list when the replay has ended or breaks off; the log is still kept for what was in it.
+ */
+extern void parked_free_all(wide_db *db);
+
 /* Returns WIDE_CORRUPT, with a text about the log record that ends at lsn. */
 extern wide_status parked_damaged(uint64_t lsn, const char *what);
 

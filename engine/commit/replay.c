@@ -83,8 +83,7 @@ replay_free(wide_db *db)
 {
 	if (db->replay == NULL)
 		return;
-	while (db->replay->first != NULL)
-		parked_remove(db, db->replay->first);
+	parked_free_all(db);
 	buffer_free(&db->replay->key);
 	free(db->replay);
 	db->replay = NULL;

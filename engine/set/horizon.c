@@ -20,6 +20,7 @@
 #include "engine/set/horizon.h"
 #include "engine/base/status.h"
 #include "engine/shared/layout.h"
+#include "engine/shared/log_end.h"
 #include "engine/shared/segment.h"
 #include "engine/set/marks.h"
 
@@ -168,6 +169,13 @@ horizon_restart_lsn(wide_db *db, uint32_t flushed_memtable)
 
 		if (prepared != 0 && prepared < lsn)
 			lsn = prepared;
+	}
+	if (log_is_replayed(db))
+	{
+		uint64_t parked = atomic_load(&db->seg->follow.parked);
+
+		if (parked != 0 && parked < lsn)
+			lsn = parked;
 	}
 	segment_unlock(db, LOCK_COMMIT);
 	return lsn == UINT64_MAX || lsn < db->seg->set.restart_lsn ? db->seg->set.restart_lsn : lsn;

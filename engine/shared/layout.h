@@ -253,10 +253,12 @@ typedef struct follow_state
 {
 	_Atomic uint64_t position; /* where the record begins that is replayed now: the log's end for
 								* those who must not claim more */
-	_Atomic uint64_t shown;	   /* readers see the log up to here */
-	_Atomic uint32_t word;	   /* futex: rises with shown, and when the log has ended */
-	_Atomic uint32_t waiters;  /* processes that wait on it, or are about to */
-	_Atomic bool awaited;	   /* one has, since the process that follows the log has looked */
+	_Atomic uint64_t parked;  /* start of the oldest record that was read and waits for others, from
+							   * where the log is needed; 0: none */
+	_Atomic uint64_t shown;	  /* readers see the log up to here */
+	_Atomic uint32_t word;	  /* futex: rises with shown, and when the log has ended */
+	_Atomic uint32_t waiters; /* processes that wait on it, or are about to */
+	_Atomic bool awaited;	  /* one has, since the process that follows the log has looked */
 
 	uint64_t marks_head; /* number of entries ever added to marks */
 	follow_mark marks[FOLLOW_MARKS];

@@ -5,13 +5,14 @@
 #include <stdatomic.h>
 #include "engine/shared/layout.h"
 
-/* Returns true while the log is replayed: by this process alone, or while others read. */
+/*
+ * Returns true while the log is replayed: by this process alone, or while others read.  Also when a
+ * replay has broken off and the segment is closed (wide_follow_close): others may still be at work.
+ */
 static inline bool
 log_is_replayed(const wide_db *db)
 {
-	uint32_t state = atomic_load(&db->seg->state);
-
-	return state == WIDE_RECOVERING || state == WIDE_FOLLOWING;
+	return atomic_load(&db->seg->state) != WIDE_RUNNING;
 }
 
 /* Returns the end of the log; during a replay, up to where it is applied. */

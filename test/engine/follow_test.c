@@ -11,6 +11,7 @@
 #include "store_fixture.h"
 #include "engine/batch/payload.h"
 #include "engine/base/bytes.h"
+#include "engine/set/file_set.h"
 
 #define TRANSACTIONS 120
 #define ROWS		 48
@@ -486,6 +487,37 @@ following(wide_log *log)
 					   .read = read_part};
 }
 
+/* The replay breaks off, and another process, which is attached, goes on: it flushes and compacts,
+ * also when the segment is closed. */
+static void
+break_off(void)
+{
+	wide_host host = {.ctx = &standby, .now = store_now, .oldest_external = oldest_running};
+	size_t size = wide_segment_size(&standby.config);
+	wide_db *follower, *other;
+	int pid;
+
+	standby.base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(standby.base, MAP_FAILED);
+	assert_ok(wide_segment_format(standby.base, &standby.config));
+	standby.log_shared = file_log_map();
+	assert_ok(file_log_open(standby.dir, standby.log_shared, standby.base, NULL, &standby.log));
+	following(&standby.log);
+	assert_ok(wide_attach(standby.base, standby.dir, &host, &standby.log, NULL, &follower));
+	assert_ok(wide_attach(standby.base, standby.dir, &host, &standby.log, NULL, &other));
+	standby.db = follower;
+	assert_int_equal(wide_recover(follower), WIDE_INTERRUPTED);
+	assert_ok(wide_flush(other));
+	assert_int_equal(wide_follow_close(follower, &pid, 1), 1);
+	wide_detach(follower);
+	standby.db = other;
+	assert_ok(wide_flush(other));
+	assert_ok(wide_compact(other, family));
+	store_work(&standby);
+	assert_true(file_set_new_number(other) >= FILE_REPLAYED);
+	store_close(&standby);
+}
+
 /* -------------------------------------------------------------------- tests */
 
 static void
@@ -544,8 +576,10 @@ test_model(void **state)
 		for (int part = 1; part <= 3; part++)
 		{
 			stop_at = part < 3 ? nevents * part / 3 : nevents;
-			if (part < 3)
+			if (part == 1)
 				assert_int_equal(store_open(&standby), WIDE_INTERRUPTED);
+			else if (part == 2)
+				break_off();
 			else
 				assert_ok(store_open(&standby));
 		}

@@ -925,7 +925,7 @@ replay_and_look(void *ctx, uint64_t from, wide_replay_fn fn, void *arg)
 	wide_status st = real_replay(ctx, from, fn, arg);
 
 	following = arg;
-	kept = atomic_load(&following->slot->prepare_lsn);
+	kept = atomic_load(&following->seg->follow.parked);
 	sorted_files = 0;
 	following->os->list(following->os, following->dir, count_sorted, NULL);
 	return st;
