@@ -310,9 +310,21 @@ take_files(wide_db *db, file_meta *files, uint64_t n, uint64_t seq)
 			return parked_damaged(
 				seq, "it links a file whose bytes are not complete in the log before it");
 		files[i].flags |= FILE_UNSYNCED;
-		parked_remove(db, r);
 	}
 	return WIDE_OK;
+}
+
+/* The files are linked: whatever moves the beginning of the log also lists them. */
+static void
+files_linked(wide_db *db, const file_meta *files, uint64_t n)
+{
+	for (uint64_t i = 0; i < n; i++)
+	{
+		parked *r = parked_find(db, true, files[i].number);
+
+		if (r != NULL)
+			parked_remove(db, r);
+	}
 }
 
 /* Applies the payload as files that the log has, as cells in the memtable, or as files. */
@@ -362,8 +374,11 @@ apply(wide_db *db, wide_bytes bytes, applied a)
 	if (st == WIDE_OK)
 	{
 		st = take_files(db, a.files, p.nfiles, a.seq);
+		injection_point("replay-apply");
 		if (st == WIDE_OK)
 			st = apply_payload(db, &a);
+		if (st == WIDE_OK)
+			files_linked(db, a.files, p.nfiles);
 		file_set_unreserve(db, (int) p.nfiles);
 	}
 	free(a.files);

@@ -137,11 +137,22 @@ make_put(int i, uint64_t xid, int row)
 	return &tx[i];
 }
 
+/* Some payloads do not fit into the list of the segment together; some batches become files. */
+static void
+put_large(wide_batch *b, int i, int n)
+{
+	static char large[110000];
+
+	memset(large, 'x', sizeof large);
+	for (; n > 0; n--)
+		assert_ok(wide_batch_put(b, family, text(n == 1 ? "zlarge" : "zlargf"), text("q"), i + 1,
+								 INT64_MIN, 0, (wide_bytes) {(uint8_t *) large, sizeof large}));
+}
+
 static void
 make_transaction(int i)
 {
 	transaction *t = &tx[i];
-	static char large[110000];
 	wide_batch *b;
 
 	*t = (transaction) {.xid = pick(3) == 0 ? 0 : 1000 + (uint64_t) i,
@@ -166,11 +177,7 @@ make_transaction(int i)
 		else
 			put_row(b, i, t->rows[r]);
 	}
-	/* some payloads do not fit into the list of the segment together; some batches become files */
-	memset(large, 'x', sizeof large);
-	for (int n = pick(6) == 0 ? 1 + (int) pick(2) : 0; n > 0; n--)
-		assert_ok(wide_batch_put(b, family, text(n == 1 ? "zlarge" : "zlargf"), text("q"), i + 1,
-								 INT64_MIN, 0, (wide_bytes) {(uint8_t *) large, sizeof large}));
+	put_large(b, i, pick(6) == 0 ? 1 + (int) pick(2) : 0);
 	log_batch(t, b);
 }
 
@@ -632,10 +639,64 @@ test_host_behind(void **state)
 	free_all();
 }
 
+static void
+do_nothing(held *held)
+{
+}
+
+/* For injection_point: another process flushes at that place. */
+static void
+flush_at(void *arg, const char *name)
+{
+	if (strcmp(name, "replay-apply") == 0 && fed == stop_at - 1)
+		assert_ok(wide_flush(standby.db));
+}
+
+/* A flush between the last record of a large batch and the place where its files are linked: the
+ * log is needed from the files' first bytes on. */
+static void
+test_flush_before_link(void **state)
+{
+	wide_batch *b;
+
+	seed = 1;
+	make_table();
+	memset(tx, 0, sizeof tx);
+	nevents = 0;
+	tx[0] = (transaction) {.nrows = 1, .rows = {5}, .commit = INT_MAX, .at = INT_MAX};
+	assert_ok(wide_batch_new(primary.db, &b));
+	put_row(b, 0, 5);
+	put_large(b, 0, 2);
+	log_batch(&tx[0], b);
+	while (step(&tx[0]))
+		;
+	assert_true(tx[0].nfiles > 0);
+	(void) step(make_put(1, 0, 6));
+	lowest = reached = 0;
+	between = do_nothing;
+	stop_at = nevents - 1;
+	wide_on_injection_point(flush_at, NULL);
+	assert_int_equal(store_open(&standby), WIDE_INTERRUPTED);
+	wide_on_injection_point(NULL, NULL);
+	stop_at = nevents;
+	assert_ok(store_open(&standby));
+	between = others;
+	fed = host_at = nevents;
+	{
+		char *got = read_text(NULL);
+
+		assert_string_equal(got, expected());
+		free(got);
+	}
+	assert_int_equal(store_verify(&standby), 0);
+	free_all();
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_model),
+									   cmocka_unit_test(test_flush_before_link),
 									   cmocka_unit_test(test_host_behind)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
