@@ -132,7 +132,9 @@ show(wide_db *db, uint64_t lsn, uint64_t applied)
 	follow_state *f = &db->seg->follow;
 	commit_state *commit = &db->seg->commit;
 
-	if (db->replay->waiting_moved)
+	/* a batch that came meanwhile has a newer timestamp, and is finished before those that wait */
+	if (db->replay->waiting_moved ||
+		(f->npending > 0 && f->pending[0].commit_ts <= commit->last_ts))
 		TRY(list_pending(db));
 	atomic_store(&commit->applied_seq, commit->logged_seq);
 	atomic_store(&commit->visible_seq, commit->logged_seq);
