@@ -68,19 +68,17 @@ follow_wake(wide_db *db)
 	segment_wake(db, &db->seg->follow.word);
 }
 
-/* Adds a batch to the list; under LOCK_COMMIT.  Returns false if there is no place for it. */
-static bool
-add_pending(follow_state *f, const parked *p, int64_t commit_ts)
+/* Adds a batch to the list; under LOCK_COMMIT. */
+static void
+add_pending(follow_state *f, const parked *p)
 {
-	follow_pending *e = &f->pending[f->npending];
+	follow_pending *e = &f->pending[f->npending++];
 
-	if (f->npending == FOLLOW_PENDING)
-		return false;
 	*e = (follow_pending) {.xid = p->xid,
 						   .committed = p->committed,
 						   .id = p->id,
 						   .start = p->start,
-						   .commit_ts = commit_ts,
+						   .commit_ts = p->commit_ts,
 						   .len = p->data.len,
 						   .at = UINT64_MAX};
 	if (p->data.len <= FOLLOW_BYTES - f->nbytes)
@@ -89,39 +87,42 @@ add_pending(follow_state *f, const parked *p, int64_t commit_ts)
 		e->at = f->nbytes;
 		f->nbytes += p->data.len;
 	}
-	f->npending++;
-	return true;
 }
 
 /* Returns the first batch to commit after that position; NULL: there is none. */
-static const parked *
+static parked *
 next_committed(wide_db *db, uint64_t after)
 {
-	const parked *next = NULL;
+	parked *next = NULL;
 
-	for (const parked *p = db->replay->first; p != NULL; p = p->next)
+	for (parked *p = db->replay->first; p != NULL; p = p->next)
 		if (p->committed > after && !p->forgeable &&
 			(next == NULL || p->committed < next->committed))
 			next = p;
 	return next;
 }
 
-/* Makes the list anew; under LOCK_COMMIT. */
+/* Makes the list anew; under LOCK_COMMIT.  After a failure it is as it was, as is visible_seq, to
+ * which it belongs. */
 static wide_status
 list_pending(wide_db *db)
 {
 	follow_state *f = &db->seg->follow;
 	int64_t ts = db->seg->commit.last_ts;
+	int n = 0;
 
-	f->npending = 0;
-	f->nbytes = 0;
-	for (const parked *p = next_committed(db, 0); p != NULL; p = next_committed(db, p->committed))
+	for (parked *p = next_committed(db, 0); p != NULL; p = next_committed(db, p->committed))
 	{
 		TRY(replay_timestamp(db, p, ts, &ts));
-		if (!add_pending(f, p, ts))
+		p->commit_ts = ts;
+		if (++n > FOLLOW_PENDING)
 			return status_fail(WIDE_FULL, "more than %d transactions wait for their last record",
 							   FOLLOW_PENDING);
 	}
+	f->npending = 0;
+	f->nbytes = 0;
+	for (const parked *p = next_committed(db, 0); p != NULL; p = next_committed(db, p->committed))
+		add_pending(f, p);
 	db->replay->waiting_moved = false;
 	return WIDE_OK;
 }

@@ -12,6 +12,7 @@
 #include "engine/batch/payload.h"
 #include "engine/base/bytes.h"
 #include "engine/set/file_set.h"
+#include "engine/commit/replay.h"
 
 #define TRANSACTIONS 120
 #define ROWS		 48
@@ -57,6 +58,7 @@ static int lowest;	 /* no snapshot of the host that is taken from now on is olde
 static int stop_at;	 /* the replay breaks off here */
 static int reached;	 /* how far a replay before it has come */
 static store primary, standby;
+static wide_db *follower; /* that replays the log */
 static wide_family_id family;
 static uint64_t seed;
 
@@ -421,12 +423,13 @@ static bool show_each; /* after each event */
 static wide_status
 follow(void *ctx, uint64_t from, wide_replay_fn fn, void *arg)
 {
-	wide_db *follower = arg, *reader;
+	wide_db *reader;
 	wide_host host = {.ctx = &standby, .now = store_now, .oldest_external = oldest_running};
 	wide_log log = standby.log;
 	struct held held[SNAPSHOTS] = {{NULL, NULL}};
 	wide_status st = WIDE_OK;
 
+	follower = arg;
 	for (begin_at = 0; begin_at < nevents && events[begin_at].ev.start < from; begin_at++)
 		;
 	fed = begin_at;
@@ -502,7 +505,7 @@ break_off(void)
 {
 	wide_host host = {.ctx = &standby, .now = store_now, .oldest_external = oldest_running};
 	size_t size = wide_segment_size(&standby.config);
-	wide_db *follower, *other;
+	wide_db *other;
 	int pid;
 
 	standby.base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -756,12 +759,81 @@ test_overtaken(void **state)
 	free_all();
 }
 
+static bool
+not_running(void *ctx, uint64_t xid)
+{
+	return xid != 1000;
+}
+
+static void
+see_first(void)
+{
+	wide_moment at = {.running = not_running, .replayed = true};
+	wide_snapshot *ws;
+	char *got;
+
+	assert_ok(wide_snapshot_take_replayed(standby.db, &at, &ws));
+	got = store_text(&standby, ws, &family, 1);
+	assert_string_equal(got, "0/r0005/q@1=0;");
+	free(got);
+	wide_snapshot_release(ws);
+}
+
+/* The first transaction is finished, and so many others commit that the list has no room. */
+static void
+fill_list(held *held)
+{
+	uint64_t lsn = events[nevents - 1].ev.lsn;
+	wide_replay_event ev = events[fed].ev;
+
+	if (fed != stop_at - 1)
+		return;
+	see_first();
+	assert_ok(replay_event(follower, &ev));
+	for (int i = 0; i < 2 * (FOLLOW_PENDING + 1); i++)
+	{
+		ev = (wide_replay_event) {.kind = i % 2 == 0 ? WIDE_REPLAY_RECORD : WIDE_REPLAY_COMMIT,
+								  .start = lsn,
+								  .lsn = lsn + 64,
+								  .xid = 2000 + (uint64_t) i / 2,
+								  .payload = events[0].ev.payload};
+		assert_ok(replay_event(follower, &ev));
+		lsn += 64;
+	}
+	assert_int_equal(wide_follow_show(follower, lsn, lsn), WIDE_FULL);
+	see_first();
+	stop_at = fed;
+}
+
+/* A list that cannot be made leaves readers with what they had. */
+static void
+test_full_list(void **state)
+{
+	seed = 1;
+	make_table();
+	memset(tx, 0, sizeof tx);
+	nevents = 0;
+	(void) step(make_put(0, 1000, 5));
+	tx[0].commit = nevents;
+	add_event(WIDE_REPLAY_COMMIT, 1000, NULL);
+	(void) step(&tx[0]);
+	lowest = reached = 0;
+	stop_at = nevents;
+	between = fill_list;
+	show_each = true;
+	assert_int_equal(store_open(&standby), WIDE_INTERRUPTED);
+	show_each = false;
+	between = others;
+	free_all();
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_model), cmocka_unit_test(test_flush_before_link),
-		cmocka_unit_test(test_overtaken), cmocka_unit_test(test_host_behind)};
+		cmocka_unit_test(test_overtaken), cmocka_unit_test(test_full_list),
+		cmocka_unit_test(test_host_behind)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
