@@ -511,7 +511,8 @@ apply_family(wide_db *db, const catalog_op *op, uint64_t seq)
 	{
 		f = fs->f;
 		family_clear(db, fs);
-		if (op->kind == OP_DROP_FAMILY)
+		/* replay: the dump has the new one, and an earlier change has made the old one again */
+		if (op->kind == OP_DROP_FAMILY || family_find(db, (wide_family_id) op->arg) != NULL)
 			return true;
 		f.id = op->arg;
 		fs->f = f;

@@ -11,6 +11,7 @@
 #include "store_fixture.h"
 #include "engine/batch/payload.h"
 #include "engine/base/bytes.h"
+#include "engine/set/catalog.h"
 #include "engine/set/file_set.h"
 #include "engine/commit/replay.h"
 
@@ -759,6 +760,123 @@ test_overtaken(void **state)
 	free_all();
 }
 
+/* ------------------------------------------------------------------ catalog */
+
+/* What is written to the manifest has the catalog as it is. */
+static void
+flush_at_end(held *held)
+{
+	if (fed == stop_at)
+		assert_ok(wide_flush(standby.db));
+}
+
+/* Puts a transaction into the log that changes the catalog. */
+static void
+change(int i, wide_batch *b)
+{
+	tx[i] = (transaction) {.xid = 1000 + (uint64_t) i, .commit = INT_MAX, .at = INT_MAX};
+	log_batch(&tx[i], b);
+	(void) step(&tx[i]);
+	tx[i].commit = nevents;
+	add_event(WIDE_REPLAY_COMMIT, tx[i].xid, NULL);
+	(void) step(&tx[i]);
+}
+
+/* Begins a log with a transaction that stays open, so that each replay reads all of it. */
+static void
+begin_changes(int tables)
+{
+	seed = 1;
+	make_table();
+	standby.config.max_tables = (uint32_t) tables;
+	memset(tx, 0, sizeof tx);
+	nevents = 0;
+	(void) step(make_put(0, 1000, 5));
+}
+
+/* Replays the log twice: the second time from a manifest that has all changes of the catalog. */
+static void
+replay_changes(void)
+{
+	tx[0].commit = nevents;
+	add_event(WIDE_REPLAY_COMMIT, 1000, NULL);
+	lowest = reached = 0;
+	between = flush_at_end;
+	show_each = true;
+	stop_at = nevents - 1;
+	assert_int_equal(store_open(&standby), WIDE_INTERRUPTED);
+	stop_at = nevents;
+	assert_ok(store_open(&standby));
+	show_each = false;
+	between = others;
+}
+
+/* A table is made and truncated, by one transaction or by two. */
+static void
+test_truncated(void **state)
+{
+	for (int two = 0; two < 2; two++)
+	{
+		wide_family_options opt;
+		wide_family_id f, first = 0;
+		int slots = 0;
+		wide_table_id table;
+		wide_batch *b;
+		char *got;
+
+		begin_changes(16);
+		wide_family_defaults(&opt);
+		assert_ok(wide_batch_new(primary.db, &b));
+		assert_ok(wide_batch_create_table(b, 1, "n", &table));
+		assert_ok(wide_batch_bind(b, table, 78));
+		assert_ok(wide_batch_create_family(b, table, "f", &opt, &first));
+		if (two)
+		{
+			change(1, b);
+			assert_ok(wide_batch_new(primary.db, &b));
+		}
+		assert_ok(wide_batch_truncate_table(b, table));
+		change(2, b);
+		f = first + 1;
+		assert_ok(wide_batch_new(primary.db, &b));
+		tx[3] = (transaction) {.commit = INT_MAX, .at = INT_MAX};
+		assert_ok(wide_batch_put(b, f, text("r"), text("q"), 1, INT64_MIN, 0, text("new")));
+		log_batch(&tx[3], b);
+		(void) step(&tx[3]);
+		replay_changes();
+		for (uint32_t i = 0; i < standby.db->seg->catalog.nfamilies; i++)
+			slots += layout_families(standby.db)[i].f.table == table;
+		assert_int_equal(slots, 1);
+		got = store_text(&standby, NULL, &f, 1);
+		assert_non_null(strstr(got, "/r/q@1=new;"));
+		free(got);
+		assert_int_equal(store_verify(&standby), 0);
+		free_all();
+	}
+}
+
+/* A table is made and dropped, and its place is taken by another one. */
+static void
+test_place_taken(void **state)
+{
+	wide_table_id table;
+	wide_batch *b;
+
+	begin_changes(2);
+	for (int i = 1; i <= 3; i++)
+	{
+		assert_ok(wide_batch_new(primary.db, &b));
+		if (i == 2)
+			assert_ok(wide_batch_drop_table(b, table));
+		else
+			assert_ok(wide_batch_create_table(b, 1, i == 1 ? "n" : "m", &table));
+		change(i, b);
+	}
+	replay_changes();
+	assert_non_null(catalog_table_slot(standby.db, table));
+	free_all();
+}
+
 static bool
 not_running(void *ctx, uint64_t xid)
 {
@@ -831,8 +949,9 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_model), cmocka_unit_test(test_flush_before_link),
-		cmocka_unit_test(test_overtaken), cmocka_unit_test(test_full_list),
+		cmocka_unit_test(test_model),	   cmocka_unit_test(test_flush_before_link),
+		cmocka_unit_test(test_overtaken),  cmocka_unit_test(test_full_list),
+		cmocka_unit_test(test_truncated),  cmocka_unit_test(test_place_taken),
 		cmocka_unit_test(test_host_behind)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
