@@ -46,9 +46,10 @@ restore_write(wide_db *db, parked *r, wide_bytes bytes)
 	os->close(os, fd);
 	if (e < 0)
 		return os_fail(e, "write file", tmp);
-	r->done += bytes.len;
-	if (r->done == r->total && (e = os->rename(os, tmp, path)) < 0)
+	if (r->done + bytes.len == r->total && (e = os->rename(os, tmp, path)) < 0)
 		return os_fail(e, "rename file", tmp);
+	/* last: after a failure the record may come again */
+	r->done += bytes.len;
 	injection_point("recover-file");
 	return WIDE_OK;
 }

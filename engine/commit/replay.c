@@ -406,9 +406,11 @@ add_data(wide_db *db, const wide_replay_event *ev)
 		if (p->nchunks != chunk || p->xid != ev->xid)
 			return parked_damaged(ev->lsn, "a part of a batch is missing before it");
 	}
+	TRY(buffer_append(&p->data, ev->payload.data + RECORD_DATA_HEAD,
+					  ev->payload.len - RECORD_DATA_HEAD));
+	/* last: after a failure the record may come again */
 	p->nchunks++;
-	return buffer_append(&p->data, ev->payload.data + RECORD_DATA_HEAD,
-						 ev->payload.len - RECORD_DATA_HEAD);
+	return WIDE_OK;
 }
 
 /* A FINISH record. */
