@@ -128,7 +128,8 @@ take_data(void *arg, const wide_replay_event *ev)
 	const uint8_t *r = ev->payload.data;
 	bool first = ev->lsn == s->p->id;
 
-	if (ev->kind != WIDE_REPLAY_RECORD || ev->payload.len < RECORD_DATA_HEAD ||
+	/* the list has no batch that begins with a forgeable record */
+	if (ev->kind != WIDE_REPLAY_RECORD || ev->forgeable || ev->payload.len < RECORD_DATA_HEAD ||
 		r[0] != RECORD_DATA || r[1] != RECORD_FORMAT || (!first && get_u64le(r + 8) != s->p->id) ||
 		get_u32le(r + 4) != s->chunks)
 		return WIDE_OK;

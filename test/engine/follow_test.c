@@ -955,6 +955,75 @@ test_record_again(void **state)
 }
 
 static bool
+none_runs(void *ctx, uint64_t xid)
+{
+	return false;
+}
+
+static void
+look_at_last(held *held)
+{
+	wide_moment at = {.running = none_runs, .replayed = true};
+	wide_snapshot *ws;
+	char *got;
+
+	if (fed < stop_at)
+		return;
+	assert_ok(wide_snapshot_take_replayed(standby.db, &at, &ws));
+	got = store_text(&standby, ws, &family, 1);
+	assert_non_null(strstr(got, "0/r0002/q@3=2;"));
+	free(got);
+	wide_snapshot_release(ws);
+}
+
+/* A record that anybody may have written is not taken for a part of a batch that is read from the
+ * log. */
+static void
+test_forged_part(void **state)
+{
+	uint8_t head[RECORD_DATA_HEAD], zeros[200] = {0};
+	buffer forged = {0};
+	wide_batch *b;
+
+	seed = 1;
+	make_table();
+	memset(tx, 0, sizeof tx);
+	nevents = 0;
+	for (int i = 0; i < 3; i++)
+	{
+		const buffer *r = &tx[i].data;
+
+		tx[i] = (transaction) {.xid = 1000 + (uint64_t) i, .commit = INT_MAX, .at = INT_MAX};
+		assert_ok(wide_batch_new(primary.db, &b));
+		put_row(b, i, i);
+		put_large(b, i, 1);
+		log_batch(&tx[i], b);
+		if (i < 2)
+			(void) step(&tx[i]);
+		else
+		{
+			payload_record_data(head, 0, 0);
+			add_part(tx[i].xid, r, head, sizeof head, 0, 5);
+			payload_record_data(head, 1, events[nevents - 1].ev.lsn);
+			assert_ok(buffer_append(&forged, head, sizeof head));
+			assert_ok(buffer_append(&forged, zeros, sizeof zeros));
+			add_event(WIDE_REPLAY_RECORD, 0, &forged);
+			events[nevents - 1].ev.forgeable = true;
+			add_part(tx[i].xid, r, head, sizeof head, 5, r->len - sizeof head);
+		}
+		tx[i].commit = nevents;
+		add_event(WIDE_REPLAY_COMMIT, tx[i].xid, NULL);
+	}
+	lowest = reached = 0;
+	between = look_at_last;
+	stop_at = nevents;
+	assert_ok(store_open(&standby));
+	between = others;
+	buffer_free(&forged);
+	free_all();
+}
+
+static bool
 not_running(void *ctx, uint64_t xid)
 {
 	return xid != 1000;
@@ -1028,8 +1097,9 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_model),		 cmocka_unit_test(test_flush_before_link),
 		cmocka_unit_test(test_overtaken),	 cmocka_unit_test(test_full_list),
-		cmocka_unit_test(test_record_again), cmocka_unit_test(test_truncated),
-		cmocka_unit_test(test_place_taken),	 cmocka_unit_test(test_host_behind)};
+		cmocka_unit_test(test_record_again), cmocka_unit_test(test_forged_part),
+		cmocka_unit_test(test_truncated),	 cmocka_unit_test(test_place_taken),
+		cmocka_unit_test(test_host_behind)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
