@@ -275,7 +275,10 @@ apply_as_files(wide_db *db, const applied *a)
 		return status_fail(WIDE_NOMEM, "out of memory for recovery");
 	st = list_to_files(db, a->p, a->seq, a->commit_ts, memory, bytes, &files, &n);
 	free(memory);
-	if (st == WIDE_OK)
+	if (st == WIDE_OK && (st = file_set_reserve_in_replay(db, n)) != WIDE_OK)
+		bulk_discard(db, files, n);
+	else if (st == WIDE_OK)
+	{
 		st = apply_rest(db, &(applied) {.p = a->p,
 										.start = a->start,
 										.seq = a->seq,
@@ -285,6 +288,8 @@ apply_as_files(wide_db *db, const applied *a)
 										.early = true,
 										.files = files,
 										.nfiles = n});
+		file_set_unreserve(db, n);
+	}
 	free(files);
 	return st;
 }

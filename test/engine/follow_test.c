@@ -954,6 +954,36 @@ test_record_again(void **state)
 	free_all();
 }
 
+/* Batches that become files, because memory is smaller here, and the table of files is full: there
+ * is no room, and nothing is lost. */
+static void
+test_no_slots(void **state)
+{
+	wide_batch *b;
+
+	seed = 1;
+	make_table();
+	standby.config.memtable_size = 64 * 1024;
+	standby.config.max_files = 4;
+	memset(tx, 0, sizeof tx);
+	nevents = 0;
+	for (int i = 0; i < 6; i++)
+	{
+		tx[i] = (transaction) {.nrows = 1, .rows = {i}, .commit = INT_MAX, .at = INT_MAX};
+		assert_ok(wide_batch_new(primary.db, &b));
+		put_row(b, i, i);
+		put_large(b, i, 1);
+		log_batch(&tx[i], b);
+		(void) step(&tx[i]);
+	}
+	lowest = reached = 0;
+	between = do_nothing;
+	stop_at = nevents;
+	assert_int_equal(store_open(&standby), WIDE_FULL);
+	between = others;
+	free_all();
+}
+
 static bool
 none_runs(void *ctx, uint64_t xid)
 {
@@ -1095,11 +1125,11 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_model),		 cmocka_unit_test(test_flush_before_link),
-		cmocka_unit_test(test_overtaken),	 cmocka_unit_test(test_full_list),
-		cmocka_unit_test(test_record_again), cmocka_unit_test(test_forged_part),
-		cmocka_unit_test(test_truncated),	 cmocka_unit_test(test_place_taken),
-		cmocka_unit_test(test_host_behind)};
+		cmocka_unit_test(test_model),		cmocka_unit_test(test_flush_before_link),
+		cmocka_unit_test(test_overtaken),	cmocka_unit_test(test_full_list),
+		cmocka_unit_test(test_no_slots),	cmocka_unit_test(test_record_again),
+		cmocka_unit_test(test_forged_part), cmocka_unit_test(test_truncated),
+		cmocka_unit_test(test_place_taken), cmocka_unit_test(test_host_behind)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
