@@ -546,6 +546,8 @@ catalog_apply(wide_db *db, wide_bytes encoded, uint64_t seq, bool early)
 		}
 		if (bad == NULL && seq > c->seq && !early)
 			c->seq = seq;
+		if (seq > c->early_seq && early)
+			c->early_seq = seq;
 		atomic_fetch_add(&c->generation, 1);
 		segment_unlock(db, LOCK_CATALOG);
 	}
@@ -716,7 +718,7 @@ catalog_restore(wide_db *db, wide_bytes dump)
 	memset(LAYOUT_AT(db, db->seg->table_index), 0, sizeof(uint32_t) << db->seg->family_bits);
 	memset(LAYOUT_AT(db, db->seg->families_of_table), 0, sizeof(uint32_t) << db->seg->family_bits);
 	memset(c->pending, 0, sizeof c->pending);
-	c->seq = c->restored_seq = 0;
+	c->seq = c->restored_seq = c->early_seq = 0;
 	atomic_store(&c->next_table, 1);
 	atomic_store(&c->next_family, 1);
 	atomic_fetch_add(&c->generation, 1);

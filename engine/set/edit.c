@@ -110,6 +110,14 @@ gather_locked(wide_db *db, const version_edit *edit, gathered *g, bool *again)
 	return WIDE_OK;
 }
 
+/* The log must be durable up to the newest change in a dump that was made. */
+static void
+sync_catalog(const wide_db *db, gathered *g)
+{
+	raise_to(&g->sync, db->seg->catalog.seq);
+	raise_to(&g->sync, db->seg->catalog.early_seq);
+}
+
 static wide_status
 gather(wide_db *db, const version_edit *edit, gathered *g)
 {
@@ -138,7 +146,7 @@ gather(wide_db *db, const version_edit *edit, gathered *g)
 	if (g->dump)
 	{
 		TRY(catalog_dump(db, &g->catalog));
-		raise_to(&g->sync, db->seg->catalog.seq);
+		sync_catalog(db, g);
 	}
 	return WIDE_OK;
 }
@@ -288,7 +296,7 @@ apply_write(wide_db *db, const version_edit *edit, gathered *g)
 		TRY_GOTO(gather_live(db, g));
 		if (!g->dump)
 			TRY_GOTO(catalog_dump(db, &g->catalog));
-		raise_to(&g->sync, db->seg->catalog.seq);
+		sync_catalog(db, g);
 		m.snapshot = true;
 		m.add = (const file_meta *) g->live.data;
 		m.nadd = (int) (g->live.len / sizeof(file_meta));

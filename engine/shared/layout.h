@@ -478,6 +478,7 @@ typedef struct catalog_state
 	uint32_t ntables, nfamilies, nbindings; /* high-water marks of the arrays */
 	uint64_t seq; /* newest change applied; changes are applied in order, under LOCK_COMMIT */
 	uint64_t restored_seq; /* the manifest's catalog has all changes <= this: replay skips them */
+	uint64_t early_seq;	   /* the same for changes at their commit records (wide_follow_show) */
 	catalog_pending pending[CATALOG_PENDING]; /* under LOCK_CATALOG */
 } catalog_state;
 

@@ -473,9 +473,12 @@ append_end(void *ctx, bool external, const wide_bytes *parts, int n, uint64_t *l
 	return WIDE_OK;
 }
 
+static uint64_t synced;
+
 static wide_status
-sync_nothing(void *ctx, uint64_t lsn)
+note_sync(void *ctx, uint64_t lsn)
 {
+	synced = lsn > synced ? lsn : synced;
 	return WIDE_OK;
 }
 
@@ -496,7 +499,7 @@ following(wide_log *log)
 	appended = events[nevents - 1].ev.lsn;
 	*log = (wide_log) {.ctx = log->ctx,
 					   .append = append_end,
-					   .sync = sync_nothing,
+					   .sync = note_sync,
 					   .end = end_of_log,
 					   .replay = follow,
 					   .release = release_nothing,
@@ -984,6 +987,43 @@ test_no_slots(void **state)
 	free_all();
 }
 
+/* Writes an edit that flushes nothing. */
+static void
+edit_at_end(held *held)
+{
+	if (fed < stop_at)
+		return;
+	synced = 0;
+	store_work(&standby);
+	assert_true(synced >= events[fed - 1].ev.lsn);
+}
+
+/* The manifest gets a change of the catalog whose commit record has come: after a restart the host
+ * must not be before that. */
+static void
+test_early_durable(void **state)
+{
+	wide_table_id table;
+	wide_batch *b;
+
+	seed = 1;
+	make_table();
+	memset(tx, 0, sizeof tx);
+	nevents = 0;
+	(void) step(make_put(0, 0, 5));
+	assert_ok(wide_batch_new(primary.db, &b));
+	assert_ok(wide_batch_create_table(b, 1, "n", &table));
+	change(1, b);
+	lowest = reached = 0;
+	between = edit_at_end;
+	show_each = true;
+	stop_at = nevents - 1;
+	assert_int_equal(store_open(&standby), WIDE_INTERRUPTED);
+	show_each = false;
+	between = others;
+	free_all();
+}
+
 static bool
 none_runs(void *ctx, uint64_t xid)
 {
@@ -1125,11 +1165,12 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_model),		cmocka_unit_test(test_flush_before_link),
-		cmocka_unit_test(test_overtaken),	cmocka_unit_test(test_full_list),
-		cmocka_unit_test(test_no_slots),	cmocka_unit_test(test_record_again),
-		cmocka_unit_test(test_forged_part), cmocka_unit_test(test_truncated),
-		cmocka_unit_test(test_place_taken), cmocka_unit_test(test_host_behind)};
+		cmocka_unit_test(test_model),		  cmocka_unit_test(test_flush_before_link),
+		cmocka_unit_test(test_overtaken),	  cmocka_unit_test(test_full_list),
+		cmocka_unit_test(test_early_durable), cmocka_unit_test(test_no_slots),
+		cmocka_unit_test(test_record_again),  cmocka_unit_test(test_forged_part),
+		cmocka_unit_test(test_truncated),	  cmocka_unit_test(test_place_taken),
+		cmocka_unit_test(test_host_behind)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
