@@ -7,8 +7,7 @@
  * log record and applied; replay applies the same bytes.
  *
  * Invariants:
- *  - Family ids are never reused: files and cells of a dropped family are recognised
- *    by their id alone.
+ *  - Family ids are never reused: files and cells of a dropped family are known by their id.
  *  - Changes are applied in order of seq.  So a dump contains all changes up to
  *    catalog.seq, and replay skips what the manifest has.
  *
@@ -528,6 +527,7 @@ catalog_apply(wide_db *db, wide_bytes encoded, uint64_t seq, bool early)
 	catalog_state *c = &db->seg->catalog;
 	codec r = {.p = encoded.data, .end = encoded.data + encoded.len};
 	const char *bad = NULL;
+	uint64_t *newest = early ? &c->early_seq : &c->seq;
 
 	if (encoded.len == 0 || (seq <= c->restored_seq && !early) ||
 		segment_lock(db, LOCK_SET) != WIDE_OK)
@@ -544,10 +544,8 @@ catalog_apply(wide_db *db, wide_bytes encoded, uint64_t seq, bool early)
 			else if (!(op.kind >= OP_CREATE_FAMILY ? apply_family : apply_table)(db, &op, seq))
 				bad = "there is no room for a committed change of the catalog";
 		}
-		if (bad == NULL && seq > c->seq && !early)
-			c->seq = seq;
-		if (seq > c->early_seq && early)
-			c->early_seq = seq;
+		if (seq > *newest && (bad == NULL || early))
+			*newest = seq;
 		atomic_fetch_add(&c->generation, 1);
 		segment_unlock(db, LOCK_CATALOG);
 	}
