@@ -5,7 +5,8 @@
  * The keeper follows the log (wal_replay.c).  A statement sees at least what the startup
  * process had replayed when its snapshot was taken: it asks for the present position of
  * the replay, which is not below that, and waits until the store shows the log up to there.
- * The keeper sleeps for some milliseconds at a time when nobody waits, so it is woken.
+ * The keeper sleeps for some milliseconds at a time when nobody waits, so it is woken.  If the
+ * server is promoted meanwhile, the statement waits until the keeper has read the rest of the log.
  *
  * Locking: none.
  */
@@ -27,11 +28,8 @@
 void
 wt_follower_wait(wide_db *db)
 {
-	XLogRecPtr lsn;
+	XLogRecPtr lsn = RecoveryInProgress() ? wt_wal_reader_limit() : InvalidXLogRecPtr;
 
-	if (!RecoveryInProgress())
-		return;
-	lsn = wt_wal_reader_limit();
 	while (wide_follow_shown(db) < lsn && RecoveryInProgress())
 	{
 		wide_status st;
@@ -45,6 +43,8 @@ wt_follower_wait(wide_db *db)
 		if (st != WIDE_INTERRUPTED)
 			wt_error_check(st, "could not read");
 	}
+	if (!RecoveryInProgress())
+		(void) wt_store_db();
 }
 
 wide_db *
