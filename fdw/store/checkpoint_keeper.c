@@ -32,7 +32,8 @@
  * sleeps.
  *
  * On a standby the keeper recovers the store and follows the log (wal_replay.c), up to the
- * promotion.
+ * promotion.  If it ends in between, the next one does so, also when the promotion is over by then:
+ * sessions that have the store open wait for it.
  *
  * The keeper also holds the replication slot (replication_slot.c).  It does nothing
  * else: the worker, which compacts for minutes, could not answer a checkpoint in
@@ -362,9 +363,9 @@ retire(void)
 }
 
 /*
- * On a standby: opens the store and follows the log until the server is promoted.  If that is not
- * possible, logs why and exits after a while; the postmaster starts another keeper, which tries
- * again.
+ * On a standby, or after one: opens the store and follows the log until the server is promoted.  If
+ * that is not possible, logs why and exits after a while; the postmaster starts another keeper,
+ * which tries again.
  */
 static void
 follow(void)
@@ -393,11 +394,9 @@ wt_checkpoint_keeper_main(Datum arg)
 {
 	wide_db *db;
 	TimestampTz last_look = 0, shutdown_since = 0;
-	bool standby;
 
 	wt_background_process_start(&wt_background_process_keeper, die);
-	standby = RecoveryInProgress();
-	if (standby)
+	if (RecoveryInProgress() || wt_store_is_followed())
 		follow();
 	/* from here on a request to end waits for the other processes */
 	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
