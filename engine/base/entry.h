@@ -34,9 +34,11 @@ enum entry_type
 	ENTRY_DELETE_FAMILY_VERSION = 4 /* ukey = row + 00 00 */
 };
 
-#define SEQ_MAX	  (((uint64_t) 1 << 56) - 1)
+#define SEQ_MAX		(((uint64_t) 1 << 56) - 1)
+/* Batches whose FINISH record is still to come: these and the place of their commit record. */
+#define SEQ_PENDING ((uint64_t) 1 << 54)
 /* Operations of the reader's own batch have sequence numbers from here on. */
-#define SEQ_BATCH ((uint64_t) 1 << 55)
+#define SEQ_BATCH	((uint64_t) 1 << 55)
 
 typedef struct entry
 {
@@ -50,6 +52,15 @@ typedef struct entry
 	int64_t ttl_us; /* time to live, 0 = none; of a delete without timestamp: time of its commit */
 	const uint8_t *value;
 } entry;
+
+/* What the host is shown as the number of a cell's batch: 0 for the reader's own. */
+static inline uint64_t
+entry_shown_seq(uint64_t seq)
+{
+	if (seq >= SEQ_BATCH)
+		return 0;
+	return seq >= SEQ_PENDING ? seq - SEQ_PENDING : seq;
+}
 
 static inline bool
 entry_is_put(const entry *e)

@@ -5,16 +5,16 @@
  * the store with its FINISH record, which comes later, or never if the program that wrote the log
  * died in between.  Until then it is pending: its payload is in the segment (follow_state), or, if
  * it is large, in the log.  A snapshot that sees the transaction has its cells in a private
- * memtable, with the LSN of the commit record as their sequence number; scans read that as one
- * source more.  The batch's sorted files are in the directory already.  They get another number
- * here (FILE_ALIAS), because their real sequence number is still to come, and are pinned.
+ * memtable; scans read that as one source more.  Their sequence numbers are above all of the store,
+ * in the order of the commits: they will be finished after all that is there now.  The batch's
+ * sorted files are in the directory already.  They get another number here (FILE_ALIAS), because
+ * their real sequence number is still to come, and are pinned.
  *
  * Invariants:
  *  - The snapshot's seq and the list of pending batches are read under one lock: what is not in the
  *    list is in the store up to that seq, or not committed.
- *  - The commit records of all batches in the overlay are before the place in the log that the
- *    host's snapshot stands for, so no batch in the store that the snapshot does not see is older
- *    than they are (snapshot_raise).
+ *  - The snapshot excludes what is between its own number and those of the overlay
+ *    (snapshot_attach).
  *
  * Locking: LOCK_COMMIT to copy the list; the host's callback runs without a lock.
  */
@@ -25,6 +25,7 @@
 #include "engine/base/array.h"
 #include "engine/base/buffer.h"
 #include "engine/base/bytes.h"
+#include "engine/base/entry.h"
 #include "engine/base/status.h"
 #include "engine/shared/layout.h"
 #include "engine/shared/segment.h"
@@ -188,6 +189,14 @@ check_pending(wide_db *db, uint64_t id)
 	return found ? WIDE_OK : status_fail(WIDE_BUSY, "a transaction was finished meanwhile");
 }
 
+/* The sequence number of the batch's cells.  A file that is open keeps its number, so it is always
+ * the same. */
+static uint64_t
+seq_of(const follow_pending *p)
+{
+	return SEQ_PENDING + p->committed;
+}
+
 /* Adds the payload's files.  Requires: the pin. */
 static wide_status
 add_files(wide_db *db, overlay *o, const payload *in, uint64_t id, uint64_t seq)
@@ -221,8 +230,8 @@ add_payload(wide_db *db, overlay *o, const payload *in, const follow_pending *p)
 {
 	uint64_t at = atomic_load(&o->t.used), end = at;
 
-	TRY(add_files(db, o, in, p->id, p->committed));
-	TRY(payload_apply(in, &o->m, at, p->committed, p->commit_ts, &o->key, &end));
+	TRY(add_files(db, o, in, p->id, seq_of(p)));
+	TRY(payload_apply(in, &o->m, at, seq_of(p), p->commit_ts, &o->key, &end));
 	atomic_store(&o->t.used, end);
 	return WIDE_OK;
 }
@@ -320,8 +329,13 @@ wide_snapshot_take_replayed(wide_db *db, const wide_moment *at, wide_snapshot **
 	if (c.n > 0)
 	{
 		TRY_GOTO(overlay_new(db, &c, &o));
-		snapshot_attach(s, o, overlay_free);
-		snapshot_raise(s, c.list[c.n - 1].committed, ts);
+		st = snapshot_attach(s, o, overlay_free,
+							 (seq_range) {seq_of(&c.list[0]), seq_of(&c.list[c.n - 1])}, ts);
+		if (st != WIDE_OK)
+		{
+			overlay_free(db, o);
+			goto done;
+		}
 	}
 	*out = s;
 done:

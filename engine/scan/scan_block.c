@@ -254,7 +254,8 @@ put_cell(const scan_block *sb, wide_cell *c, const scan_block_column *k, uint32_
 	c->version = 0;
 	c->ts = (int64_t) block_number(&b->ts, b->ts.by_row ? row : slot);
 	c->ttl_us = 0;
-	c->seq = sb->span.seq != 0 ? sb->span.seq : block_number(&b->seq, b->seq.by_row ? row : slot);
+	c->seq = sb->span.seq != 0 ? entry_shown_seq(sb->span.seq)
+							   : block_number(&b->seq, b->seq.by_row ? row : slot);
 	c->provisional = false;
 	c->floor_ts = c->ts;
 	c->qualifier = (wide_bytes) {k->want < 0 ? sb->columns.quals.data + k->qual : NULL,

@@ -149,7 +149,7 @@ emit_cell(scan_state *s, scan_family *f, const entry *e)
 	c->version = f->view.out - 1;
 	c->ts = e->ts;
 	c->ttl_us = e->ttl_us;
-	c->seq = e->seq < SEQ_BATCH ? e->seq : 0;
+	c->seq = entry_shown_seq(e->seq);
 	c->provisional = e->seq >= SEQ_BATCH && op_is_auto(e->seq);
 	c->floor_ts = c->provisional ? op_floor_passed(e) : e->ts;
 	c->value = (wide_bytes) {e->value, e->vlen};

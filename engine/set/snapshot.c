@@ -80,7 +80,8 @@ struct wide_snapshot
 	bool latest; /* of applied_seq: can be renewed */
 	bool shared; /* offered in this process's slot */
 
-	void *attached; /* snapshot_attach; NULL: nothing */
+	void *attached;		   /* snapshot_attach; NULL: nothing */
+	uint64_t attached_seq; /* the newest number in it: seq is below all of them */
 	void (*attached_free)(wide_db *db, void *attached);
 };
 
@@ -436,19 +437,16 @@ snapshot_number(wide_snapshot *s, uint64_t seq, const wide_moment *at)
 	return WIDE_OK;
 }
 
-void
-snapshot_raise(wide_snapshot *s, uint64_t seq, int64_t newest_ts)
+wide_status
+snapshot_attach(wide_snapshot *s, void *attached, void (*attached_free)(wide_db *, void *),
+				seq_range seqs, int64_t newest_ts)
 {
-	s->seq = s->seq < seq ? seq : s->seq;
-	s->newest_ts = s->newest_ts < newest_ts ? newest_ts : s->newest_ts;
-	note_oldest(s->db);
-}
-
-void
-snapshot_attach(wide_snapshot *s, void *attached, void (*attached_free)(wide_db *, void *))
-{
+	TRY(exclude(s, s->seq + 1, seqs.first - 1));
 	s->attached = attached;
 	s->attached_free = attached_free;
+	s->attached_seq = seqs.last;
+	s->newest_ts = s->newest_ts < newest_ts ? newest_ts : s->newest_ts;
+	return WIDE_OK;
 }
 
 void *
@@ -555,7 +553,7 @@ snapshot_oldest_now(wide_db *db)
 uint64_t
 wide_snapshot_lsn(const wide_snapshot *s)
 {
-	return s->seq;
+	return s->attached != NULL ? s->attached_seq : s->seq;
 }
 
 bool

@@ -32,13 +32,14 @@ extern int64_t snapshot_oldest_now(wide_db *db);
 extern wide_status snapshot_new(wide_db *db, wide_snapshot **out);
 extern wide_status snapshot_number(wide_snapshot *s, uint64_t seq, const wide_moment *at);
 
-/* Raises the snapshot to at least this seq, and to batches with commit timestamps up to newest_ts.
- * Requires: no batch between its seq and this one is in the store. */
-extern void snapshot_raise(wide_snapshot *s, uint64_t seq, int64_t newest_ts);
-
-/* Something that the snapshot sees beside the store; freed with it.  NULL: nothing. */
-extern void snapshot_attach(wide_snapshot *s, void *attached,
-							void (*attached_free)(wide_db *db, void *attached));
+/*
+ * Something that the snapshot sees beside the store, with these sequence numbers, which are above
+ * all of the store, and commit timestamps up to newest_ts; freed with it.
+ * Errors: WIDE_NOMEM; then it is not attached.
+ */
+extern wide_status snapshot_attach(wide_snapshot *s, void *attached,
+								   void (*attached_free)(wide_db *db, void *attached),
+								   seq_range seqs, int64_t newest_ts);
 extern void *snapshot_attached(const wide_snapshot *s);
 
 /* Releases all snapshots of this process; for wide_detach. */

@@ -722,10 +722,10 @@ look_at_overtaken(held *held)
 	wide_snapshot_release(ws);
 }
 
-/* Automatic timestamps: a batch that is pending is newer than one that came after its commit
- * record, as it will be when its FINISH record has come. */
+/* A batch that is pending is newer than one that came after its commit record, as it will be when
+ * its FINISH record has come. */
 static void
-test_overtaken(void **state)
+overtake(int64_t ts)
 {
 	wide_batch *b[2];
 	uint64_t lsn;
@@ -739,7 +739,7 @@ test_overtaken(void **state)
 		tx[i] = (transaction) {.xid = i == 0 ? 1000 : 0, .commit = INT_MAX, .at = INT_MAX};
 		capturing_for = &tx[i];
 		assert_ok(wide_batch_new(primary.db, &b[i]));
-		assert_ok(wide_batch_put(b[i], family, text("r"), text("q"), WIDE_TS_AUTO, INT64_MIN, 0,
+		assert_ok(wide_batch_put(b[i], family, text("r"), text("q"), ts, INT64_MIN, 0,
 								 text(i == 0 ? "decided first, finished last" : "overtakes")));
 		file_log_set_xid(&primary.log, tx[i].xid);
 		assert_ok(wide_batch_prepare(b[i], tx[i].xid));
@@ -765,6 +765,13 @@ test_overtaken(void **state)
 	show_each = false;
 	between = others;
 	free_all();
+}
+
+static void
+test_overtaken(void **state)
+{
+	overtake(WIDE_TS_AUTO);
+	overtake(7);
 }
 
 /* ------------------------------------------------------------------ catalog */
