@@ -51,22 +51,21 @@ wt_wal_reader_limit(void)
 }
 
 /*
- * Sets how far the timeline that the reader is on is part of the history.  PostgreSQL takes that
- * from the entry in the history; see wt_wal_history_end().
+ * Sets how far the timeline that the reader is on is part of the history of the present one.
+ * PostgreSQL takes that from the entry in the history; see wt_wal_history_end().
  */
 static void
-correct_end_of_timeline(XLogReaderState *state)
+correct_end_of_timeline(XLogReaderState *state, TimeLineID present)
 {
 	/* found by the last call that looked at the history */
 	static TimeLineID tli, now;
 	static XLogRecPtr until;
 
 	if (XLogRecPtrIsInvalid(state->currTLIValidUntil) ||
-		(state->currTLIValidUntil == until && state->currTLI == tli &&
-		 wt_wal_history_timeline() == now))
+		(state->currTLIValidUntil == until && state->currTLI == tli && now == present))
 		return;
 	tli = state->currTLI;
-	now = wt_wal_history_timeline();
+	now = present;
 	{
 		List *history = readTimeLineHistory(now);
 
@@ -86,7 +85,8 @@ read_page(XLogReaderState *state, XLogRecPtr page, int len, XLogRecPtr record, c
 	int n = XLOG_BLCKSZ;
 
 	XLogReadDetermineTimeline(state, page, len, tli);
-	correct_end_of_timeline(state);
+	correct_end_of_timeline(state, tli);
+	r->end_of_wal = state->currTLI == tli && page + len > end;
 	if (state->currTLI != tli)
 	{
 		/* an older timeline, all of which is there */
@@ -94,10 +94,7 @@ read_page(XLogReaderState *state, XLogRecPtr page, int len, XLogRecPtr record, c
 		end = state->currTLIValidUntil;
 	}
 	if (page + len > end)
-	{
-		r->end_of_wal = true;
 		return -1;
-	}
 	if (page + XLOG_BLCKSZ > end)
 		n = (int) (end - page);
 	if (!WALRead(state, buffer, page, n, tli, &e))
@@ -177,10 +174,10 @@ wt_wal_reader_next(WtWalReader *r, XLogRecPtr end, XLogReaderState **record)
 		*record = r->state;
 		return WIDE_OK;
 	}
-	if (err == NULL)
+	if (err == NULL && r->end_of_wal)
 		return WIDE_OK;
 	wt_wal_failure_set("could not read WAL at %X/%X: %s", LSN_FORMAT_ARGS(r->state->EndRecPtr),
-					   err);
+					   err != NULL ? err : "an older timeline ends there");
 	return WIDE_IO;
 }
 
