@@ -18,6 +18,7 @@
 #include "utils/snapshot.h"
 
 #include "fdw/store/compat.h"
+#include "fdw/store/error.h"
 #include "fdw/store/stop_point.h"
 #include "fdw/store/store.h"
 #include "fdw/table/table.h"
@@ -78,6 +79,33 @@ begin_private(QueryDesc *queryDesc, ParallelRun *run)
 }
 
 /*
+ * Holds the engine's snapshot of a statement.
+ * Returns: NULL on a standby where the log cannot be followed: a statement that reads no wide table
+ * goes on, one that does fails when it reads.
+ */
+static WtEngineScan *
+hold_snapshot(Snapshot pg)
+{
+	WtErrorPoint before = wt_error_point();
+	WtEngineScan *volatile held = NULL;
+
+	PG_TRY();
+	{
+		held = wt_engine_scan_hold_snapshot(pg);
+	}
+	PG_CATCH();
+	{
+		ErrorData *e = wt_error_take(&before);
+
+		if (!RecoveryInProgress() || e->sqlerrcode != ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE)
+			ReThrowError(e);
+		FreeErrorData(e);
+	}
+	PG_END_TRY();
+	return held;
+}
+
+/*
  * Tells the parallel workers of the statement what to read (parallel_snapshot.c).
  * Returns: false if the statement has to run without workers.
  */
@@ -97,7 +125,9 @@ begin_parallel(QueryDesc *queryDesc, ParallelRun *run)
 		return !reads_wide_tables(queryDesc->plannedstmt);
 	if (wt_engine_scan_as_of_changed(pg))
 		return false;
-	run->held = wt_engine_scan_hold_snapshot(pg);
+	run->held = hold_snapshot(pg);
+	if (run->held == NULL)
+		return false;
 	if (wide_snapshot_is_private(wt_engine_scan_snapshot(run->held)))
 		return begin_private(queryDesc, run);
 	run->level = wt_parallel_snapshot_announce(wt_engine_scan_snapshot(run->held));

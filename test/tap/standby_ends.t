@@ -42,6 +42,7 @@ if [ "$(id -u)" != 0 ]; then
 	like "$(VERBOSITY=verbose s "$count")" '55000: wide tables cannot be read on this standby' "... reads fail, and say why"
 	like "$(VERBOSITY=verbose s "$count")" 'The log cannot be followed: .*Permission denied' "... with the reason"
 	is "$(s 'BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM h; COMMIT')" 1 "... ordinary tables are read"
+	is "$(s 'SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SELECT count(*) FROM h')" 1 "... also by a parallel plan"
 	like "$(cat "$T/data.one.log")" 'WARNING:  widetable: the log cannot be followed' "... the log has a warning"
 	chmod 700 "$blocked"
 	wait_for '^following$' 'SELECT state FROM widetable.pg_stat_widetable_health'
