@@ -624,14 +624,15 @@ wide_status
 wt_wal_replay_read(void *ctx, uint64_t from, uint64_t to, wide_replay_fn fn, void *arg)
 {
 	WtErrorPoint before = wt_error_point();
+	WtWalReader *volatile reader = NULL;
 	volatile wide_status st = WIDE_OK;
 
 	wt_wal_failure_clear();
 	PG_TRY();
 	{
-		WtWalReader *reader = wt_wal_reader_new(from);
 		XLogReaderState *record;
 
+		reader = wt_wal_reader_new(from);
 		while (st == WIDE_OK && (st = wt_wal_reader_next(reader, to, &record)) == WIDE_OK &&
 			   record != NULL)
 		{
@@ -641,14 +642,19 @@ wt_wal_replay_read(void *ctx, uint64_t from, uint64_t to, wide_replay_fn fn, voi
 
 			if (engine_event(record, &ev, &time, &begins) && ev.kind == WIDE_REPLAY_RECORD)
 				st = fn(arg, &ev);
+			/* other records may lie between the first one and the last, many of them */
+			if (st == WIDE_OK && wt_host_interrupted())
+				st = WIDE_INTERRUPTED;
 		}
-		wt_wal_reader_free(reader);
 	}
 	PG_CATCH();
 	{
 		st = wt_wal_failure_swallow(&before);
 	}
 	PG_END_TRY();
+	/* also after an error: it has a file open */
+	if (reader != NULL)
+		wt_wal_reader_free(reader);
 	return st;
 }
 
