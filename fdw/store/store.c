@@ -28,6 +28,7 @@
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "storage/ipc.h"
+#include "storage/procarray.h"
 #include "storage/spin.h"
 #include "utils/timestamp.h"
 
@@ -227,6 +228,18 @@ report_open_failure(wide_status st, const char *text)
 			 errhint("The store is in directory \"%s\" of the data directory.", WT_DIRECTORY)));
 }
 
+/* Leaves the processes that are there.  Returns: how many. */
+static int
+living(int *pids, int n)
+{
+	int left = 0;
+
+	for (int i = 0; i < n; i++)
+		if (BackendPidGetProc(pids[i]) != NULL)
+			pids[left++] = pids[i];
+	return left;
+}
+
 /*
  * The log is not followed any more, and what was replayed is lost with the process that did it. The
  * segment has to be formatted again, which others use: they find that it is closed, or are ended.
@@ -241,6 +254,9 @@ shut_out(wide_db *db)
 	while ((n = wide_follow_close(db, pids, SHUT_OUT_MOST)) > 0)
 	{
 		CHECK_FOR_INTERRUPTS();
+		/* the place of a process that was late in join_followed() is left over */
+		if (n <= SHUT_OUT_MOST && (n = living(pids, n)) == 0)
+			return;
 		if (TimestampDifferenceExceeds(since, GetCurrentTimestamp(), SHUT_OUT_MS))
 			for (int i = 0; i < Min(n, SHUT_OUT_MOST); i++)
 				(void) kill(pids[i], SIGTERM);
@@ -468,16 +484,17 @@ join_followed(void)
 
 	while (RecoveryInProgress())
 	{
+		uint32 formats = pg_atomic_read_u32(&a->formats);
 		wide_state state;
 
+		/* before the state: a segment that is followed is closed before it is formatted */
+		pg_read_barrier();
 		segment_base = wt_segment_map();
 		state = segment_base != NULL ? wide_segment_state(segment_base) : WIDE_EMPTY;
 		if (state == WIDE_DEAD)
 			elog(PANIC, "the shared memory of widetable is damaged");
 		if (state == WIDE_FOLLOWING || state == WIDE_RUNNING)
 		{
-			uint32 formats = pg_atomic_read_u32(&a->formats);
-
 			attach_to_segment();
 			/* a process that shuts others out sets the state first and then looks for them */
 			state = wide_segment_state(segment_base);
