@@ -433,6 +433,8 @@ wt_store_check_followed(void)
 {
 	WtAnchor *a = wt_anchor();
 	static TimestampTz alone = 0; /* since when no keeper runs; 0: one does */
+	static TimestampTz looked = 0;
+	TimestampTz now = GetCurrentTimestamp();
 	WtHealth h;
 
 	SpinLockAcquire(&a->mutex);
@@ -444,12 +446,14 @@ wt_store_check_followed(void)
 				 errmsg("wide tables cannot be read on this standby at present"),
 				 errdetail("The log cannot be followed: %s", h.error),
 				 errhint("View widetable.pg_stat_widetable_health shows when it is again.")));
-	if (a->keeper.pid != 0)
+	/* an earlier wait may have ended before one ran */
+	if (a->keeper.pid != 0 || TimestampDifferenceExceeds(looked, now, KEEPER_MS))
 		alone = 0;
-	else if (alone == 0)
-		alone = GetCurrentTimestamp();
-	else if (wt_settings_workers == 0 ||
-			 TimestampDifferenceExceeds(alone, GetCurrentTimestamp(), KEEPER_MS))
+	looked = now;
+	if (a->keeper.pid == 0 && alone == 0)
+		alone = now;
+	else if (a->keeper.pid == 0 &&
+			 (wt_settings_workers == 0 || TimestampDifferenceExceeds(alone, now, KEEPER_MS)))
 	{
 		alone = 0;
 		ereport(ERROR,
