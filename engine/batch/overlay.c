@@ -236,14 +236,20 @@ add_payload(wide_db *db, overlay *o, const payload *in, const follow_pending *p)
 	return WIDE_OK;
 }
 
-/* Opens the payload of a pending batch, which is read from the log into *from_log if need be. */
+/* Opens the payload of a pending batch, which is read from the log into *from_log if need be.
+ * Returns WIDE_BUSY if that part of the log is gone because the batch is not pending any more. */
 static wide_status
 open_payload(wide_db *db, const pending_copy *c, const follow_pending *p, buffer *from_log,
 			 payload *out)
 {
+	wide_status st;
+
 	if (p->at != UINT64_MAX)
 		return payload_open((wide_bytes) {c->bytes + p->at, p->len}, out);
-	TRY(read_log(db, p, from_log));
+	st = read_log(db, p, from_log);
+	if (st == WIDE_IO)
+		TRY(check_pending(db, p->id));
+	TRY(st);
 	return payload_open((wide_bytes) {from_log->data, from_log->len}, out);
 }
 

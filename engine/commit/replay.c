@@ -50,6 +50,7 @@
 #include "engine/base/bytes.h"
 #include "engine/base/entry.h"
 #include "engine/base/injection_point.h"
+#include "engine/base/key.h"
 #include "engine/base/os.h"
 #include "engine/base/status.h"
 #include "engine/shared/host.h"
@@ -75,7 +76,10 @@ wide_status
 replay_begin(wide_db *db)
 {
 	db->replay = calloc(1, sizeof(*db->replay));
-	return db->replay != NULL ? WIDE_OK : status_fail(WIDE_NOMEM, "out of memory for recovery");
+	if (db->replay == NULL)
+		return status_fail(WIDE_NOMEM, "out of memory for recovery");
+	/* so that a batch of which a part is in the memtable cannot fail (apply_cells) */
+	return buffer_reserve(&db->replay->key, KEY_UKEY_MAX);
 }
 
 void
