@@ -430,7 +430,7 @@ file_set_reserve_in_replay(wide_db *db, int n)
 	if (n == 0 || atomic_load(&db->seg->state) != WIDE_FOLLOWING)
 		return WIDE_OK;
 	TRY(segment_lock(db, LOCK_SET));
-	if (file_set_free_slots(set) < (uint32_t) n)
+	if (file_set_free_slots(set) < (uint32_t) n + left_by_batches(db) / 2)
 		st = file_set_full(db);
 	else
 		set->reserved_files += (uint32_t) n;

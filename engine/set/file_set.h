@@ -29,8 +29,8 @@ extern uint32_t file_set_room(wide_db *db, bool all);
 /* Warns in the host's log, once, when four fifths of the table of files are in use. */
 extern void file_set_warn(wide_db *db);
 
-/* The same in replay, which leaves no slots free.  Reserves nothing if the store is not followed.
- */
+/* The same in replay.  It leaves half as many slots free, so that it can be behind with
+ * compactions. Reserves nothing if the store is not followed. */
 extern wide_status file_set_reserve_in_replay(wide_db *db, int n);
 
 /* Returns WIDE_FULL with a text that says how full the table of files is. */
