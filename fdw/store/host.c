@@ -12,6 +12,7 @@
 #include "common/file_perm.h"
 #include "miscadmin.h"
 #include "storage/latch.h"
+#include "storage/proc.h"
 #include "storage/procarray.h"
 #include "storage/procsignal.h"
 #include "utils/wait_event.h"
@@ -61,7 +62,9 @@ wt_host_interrupted(void)
 	wt_background_process_heartbeat();
 	if (!InterruptPending || !INTERRUPTS_CAN_BE_PROCESSED())
 		return false;
-	if (QueryCancelPending || ProcDiePending || wt_transaction_timeout_pending)
+	/* from PostgreSQL 17 on a conflict with recovery shows in none of the others */
+	if (QueryCancelPending || ProcDiePending || wt_transaction_timeout_pending ||
+		MyProc->recoveryConflictPending)
 		return true;
 	if (ProcSignalBarrierPending)
 		pass_barrier();
