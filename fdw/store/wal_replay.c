@@ -537,20 +537,23 @@ skip_missing(XLogRecPtr from)
 
 /*
  * Returns: from, or a later position, if the state file says that WAL up to there has no record
- * of the store.  WAL that is there is read nevertheless: it is the surer way.
+ * of the store.  WAL that is there is read nevertheless: it is the surer way.  PostgreSQL removes
+ * segments in any order.
  */
 static XLogRecPtr
 skip_closed(XLogRecPtr from)
 {
 	WtStateFile s;
-	XLogSegNo segno;
+	XLogSegNo segno, last;
 
 	wt_state_file_read(&s);
-	XLByteToSeg(from, segno, wal_segment_size);
-	if (s.complete == 0 || from < s.complete || from >= s.resume ||
-		wt_wal_history_has_segment(segno))
+	if (s.complete == 0 || from < s.complete || from >= s.resume)
 		return from;
-	return s.resume;
+	XLByteToSeg(from, segno, wal_segment_size);
+	XLByteToPrevSeg(s.resume, last, wal_segment_size);
+	while (segno <= last && wt_wal_history_has_segment(segno))
+		segno++;
+	return segno > last ? from : s.resume;
 }
 
 void
@@ -571,23 +574,19 @@ wt_wal_replay_skipped(void)
 	return skipped;
 }
 
-/* The engine's log: replays WAL from there on.  WIDE_IO leaves the reason in
- * wt_wal_failure_text(). */
-wide_status
-wt_wal_replay(void *ctx, uint64_t from, wide_replay_fn fn, void *arg)
+/*
+ * Replays WAL from start on; the store needs it from `from` on.  Raises no error.  WIDE_IO leaves
+ * the reason in wt_wal_failure_text().
+ */
+static wide_status
+replay_from(wide_db *db, XLogRecPtr from, volatile XLogRecPtr start, wide_replay_fn fn, void *arg)
 {
 	WtErrorPoint before = wt_error_point();
-	volatile XLogRecPtr start = from;
 	volatile wide_status st = WIDE_OK;
 
 	wt_wal_failure_clear();
-	skipped = false;
-	wt_anchor()->left_out = false;
-	target = (WtRecoveryTarget) {0};
-	begun_again = InvalidXLogRecPtr;
 	PG_TRY();
 	{
-		start = skip_closed(from);
 		wt_replication_slot_reserve(start);
 		if (wt_settings_ignore_missing_wal && !RecoveryInProgress() && skip_missing(start) != start)
 		{
@@ -598,19 +597,38 @@ wt_wal_replay(void *ctx, uint64_t from, wide_replay_fn fn, void *arg)
 			ereport(WARNING,
 					(errmsg("widetable: WAL from %X/%X to %X/%X is missing, and changes of wide "
 							"tables that are only there are lost",
-							LSN_FORMAT_ARGS((XLogRecPtr) from),
-							LSN_FORMAT_ARGS(start))));
+							LSN_FORMAT_ARGS(from), LSN_FORMAT_ARGS(start))));
 			st = fn(arg, &ev);
 			skipped = true;
 		}
 		if (st == WIDE_OK)
-			st = replay_wal(*(wide_db **) ctx, start, fn, arg);
+			st = replay_wal(db, start, fn, arg);
 	}
 	PG_CATCH();
 	{
 		st = wt_wal_failure_swallow(&before);
 	}
 	PG_END_TRY();
+	return st;
+}
+
+/* The engine's log: replays WAL from there on.  WIDE_IO leaves the reason in
+ * wt_wal_failure_text(). */
+wide_status
+wt_wal_replay(void *ctx, uint64_t from, wide_replay_fn fn, void *arg)
+{
+	wide_db *db = *(wide_db **) ctx;
+	XLogRecPtr start = skip_closed(from);
+	wide_status st;
+
+	skipped = false;
+	wt_anchor()->left_out = false;
+	target = (WtRecoveryTarget) {0};
+	begun_again = InvalidXLogRecPtr;
+	st = replay_from(db, from, start, fn, arg);
+	/* PostgreSQL may have begun to remove WAL meanwhile, which has nothing of the store */
+	if (st == WIDE_IO && start == from && !skipped && skip_closed(from) != from)
+		st = replay_from(db, from, skip_closed(from), fn, arg);
 	wt_restartpoint_release();
 	wt_replay_watch_end();
 	if (st == WIDE_IO && wt_wal_failure_text()[0] != '\0')

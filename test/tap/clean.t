@@ -35,6 +35,15 @@ want=$(q "$SUM")
 stop immediate; start
 is "$(q "$SUM")" "$want" "and again after writes and a crash"
 
+# PostgreSQL removes segments in any order: the first one of those that are not needed may be there still
+stop fast; set_conf "wal_keep_size = 1GB"
+closed=$(LC_ALL=C "$BIN/pg_controldata" "$T/data" | sed -n 's/.*REDO WAL file: *//p')
+start; busy
+rm "$T/data/pg_wal/$(q "SELECT pg_walfile_name(pg_lsn '0/0' + (('x' || substr('$closed', 9, 8))::bit(32)::bigint << 32) + ((('x' || substr('$closed', 17, 8))::bit(32)::bigint + 1) << 24) + 1)")"
+is "$(ls "$T/data/pg_wal/$closed")" "$T/data/pg_wal/$closed" "WAL from before the stop is there, and has a gap behind it"
+is "$(q "$SUM")" "$want" "all rows are there"
+set_conf "wal_keep_size = 0"
+
 # settings with which PostgreSQL does not start where there is a slot
 stop fast; set_conf "max_replication_slots = 0"
 start; ok $? "after a clean stop the server starts with max_replication_slots = 0"
