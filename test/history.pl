@@ -143,8 +143,10 @@ sub transaction
 	{
 		if (rand() < 0.1)
 		{
-			$s .= "SAVEPOINT s;\n\\echo #P\n" . statement($t, \$n) . "\n";
-			$s .= rand() < 0.5 ? "\\echo #U\nROLLBACK TO s;\nRELEASE s;\n" : "RELEASE s;\n";
+			# a name of its own: after a failure ROLLBACK TO would find an older one of the same name
+			my $name = "s$_";
+			$s .= "SAVEPOINT $name;\n\\echo #P\n" . statement($t, \$n) . "\n";
+			$s .= rand() < 0.5 ? "\\echo #U\nROLLBACK TO $name;\nRELEASE $name;\n" : "RELEASE $name;\n";
 		}
 		else { $s .= statement($t, \$n) . "\n"; }
 	}

@@ -256,8 +256,8 @@ sub probe
 		return;
 	}
 	$s->rows("SET lock_timeout = '5s'");
-	# a conflict with recovery, as any session may have one
-	for (1 .. 20) { $r = $s->query($sql); last unless $r->{code} =~ /^40/; }
+	# a conflict with recovery, as any session may have one; while replay is behind, one after the other
+	for (1 .. 40) { $r = $s->query($sql); last unless $r->{code} =~ /^40/; nap(0.25); }
 	# or it has read that part since
 	return if $r->{code} eq '55P03';
 	push @why, "$when $n->{name} does not answer: $r->{code} $r->{message}" if $r->{code} ne '' || $r->{lost};
