@@ -39,6 +39,13 @@ sub state_of
 		push @r, $r->{message} if $r->{code} ne '' || $r->{lost};
 		last if $r->{lost};
 	}
+	# whether a process computes or waits: a wait for a lock of the engine may be no wait event
+	for my $pid (map { /^(\d+) [a-z]/ ? $1 : () } @r)
+	{
+		my ($stat, @at) = map { s/\s+$//r } map { eval { slurp("/proc/$pid/$_") } // '-' } qw(stat wchan syscall);
+		my @f = split ' ', $stat =~ s/^.*\) //r;
+		push @r, "process $pid: $f[0], $f[11] ticks, @at" if @f > 11;
+	}
 	$c->close;
 	return @r;
 }
