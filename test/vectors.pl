@@ -789,9 +789,10 @@ $ENV{TZ} = 'UTC';
 system("'$bin/initdb' -D '$dir/data' -U postgres -A trust --encoding=UTF8 --locale=C.UTF-8 --no-sync >'$dir/initdb.out' 2>&1") == 0
   or die slurp("$dir/initdb.out");
 # not shared memory of type posix: /dev/shm of a container has too little room for so many tables.
-# The clock of the background worker stands still, so that the worker expires nothing
+# The clock of the background worker stands still, so that the worker expires nothing.  A crash may
+# keep the standby away while WAL is removed
 open my $conf, '>>', "$dir/data/postgresql.conf" or die $!;
-print $conf "listen_addresses = ''\nunix_socket_directories = '$dir'\nfsync = off\nshared_buffers = 32MB\nlog_min_messages = warning\nwidetable.clock = '1970-01-01 00:00:00+00'\nwidetable.max_tables = 4000\ndynamic_shared_memory_type = mmap\n";
+print $conf "listen_addresses = ''\nunix_socket_directories = '$dir'\nfsync = off\nshared_buffers = 32MB\nwal_keep_size = 1GB\nlog_min_messages = warning\nwidetable.clock = '1970-01-01 00:00:00+00'\nwidetable.max_tables = 4000\ndynamic_shared_memory_type = mmap\n";
 close $conf;
 $started = 1;
 server('start');
@@ -830,7 +831,7 @@ if ($rc) { print "not ok - the cluster can be set up\n", slurp("$dir/setup.err")
 my $standby = "$dir/standby.s";
 mkdir $standby or die "$standby: $!";
 system("'$bin/pg_basebackup' -D '$dir/standby' -R -c fast --no-sync >'$dir/backup.out' 2>&1") == 0 or die slurp("$dir/backup.out");
-system("'$bin/pg_ctl' -D '$dir/standby' -l '$dir/standby.log' -w -t 60 -o '-c unix_socket_directories=$standby' start >'$dir/ctl.out' 2>&1 </dev/null") == 0
+system("'$bin/pg_ctl' -D '$dir/standby' -l '$dir/standby.log' -w -t 60 -o '-c unix_socket_directories=$standby -c wal_retrieve_retry_interval=100ms' start >'$dir/ctl.out' 2>&1 </dev/null") == 0
   or die slurp("$dir/ctl.out") . slurp("$dir/standby.log");
 
 my %run;
