@@ -8,7 +8,9 @@
  * A writer that finds no room wakes the worker and waits.  After PATIENCE_MS, or at once when no
  * worker is at work, it flushes a memtable itself.  When only readers hold the memtables it gives
  * up after HELD_MS (WIDE_FULL): the readers may wait for row locks of this very transaction, and
- * the host's deadlock detector does not see a wait for memory.
+ * the host's deadlock detector does not see a wait for memory.  From then on writers give up at
+ * once, until there is a new memtable again (held_since): on a standby the process that follows
+ * the log writes batch after batch, and the readers may wait for what it has not written yet.
  *
  * Locking: LOCK_COMMIT for reserving; none is held while waiting.
  */
@@ -148,20 +150,33 @@ try_reserve(wide_db *db, uint64_t bytes, bool *done, int64_t *pace_us, uint32_t 
 	return WIDE_OK;
 }
 
+/* Returns true if readers have held all memtables for so long that writers do not wait for them. */
+static bool
+held_for_long(wide_db *db)
+{
+	int64_t since = atomic_load(&db->seg->commit.held_since);
+
+	return since != 0 && clock_monotonic_us() - since > HELD_MS * 1000;
+}
+
 /* Waits for room, or makes it.  since: when the wait began; seen: the space_word at that time. */
 static wide_status
 wait_for_room(wide_db *db, int64_t since, uint32_t seen, bool *reported)
 {
 	bool alone = atomic_load(&db->seg->state) == WIDE_RECOVERING, held;
+	int64_t none = 0;
 
 	host_wake_worker(db);
 	/* no worker is in the store while it recovers, unless the log is followed */
-	if (!alone && clock_monotonic_us() - since < PATIENCE_MS * 1000 && host_worker_works(db))
+	if (!alone && !held_for_long(db) && clock_monotonic_us() - since < PATIENCE_MS * 1000 &&
+		host_worker_works(db))
 		return segment_wait(db, &db->seg->commit.space_word, seen, 100, WIDE_WAIT_MEMORY);
 	TRY(make_room(db, &held));
 	if (host_interrupted(db))
 		return status_fail(WIDE_INTERRUPTED, "interrupted while waiting for room in memory");
-	if (held && !alone && clock_monotonic_us() - since > HELD_MS * 1000)
+	if (held)
+		atomic_compare_exchange_strong(&db->seg->commit.held_since, &none, since);
+	if (held && !alone && held_for_long(db))
 		return status_fail(WIDE_FULL, "readers hold all memory");
 	if (!*reported && clock_monotonic_us() - since > REPORT_MS * 1000)
 	{

@@ -789,6 +789,7 @@ memtable_switch(wide_db *db)
 		old->end_lsn = t->start_lsn;
 		atomic_store(&t->state, MEMTABLE_ACTIVE);
 		commit->active = i;
+		atomic_store(&commit->held_since, 0);
 		atomic_store(&old->state, MEMTABLE_IMMUTABLE);
 		atomic_fetch_add(&db->seg->set.version, 1);
 		segment_unlock(db, LOCK_SET);
