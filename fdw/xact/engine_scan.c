@@ -392,6 +392,7 @@ release_callback(ResourceReleasePhase phase, bool isCommit, bool isTopLevel, voi
 		if (s->owner == CurrentResourceOwner)
 			close_scan(s);
 	}
+	wt_snapshot_end_owner(CurrentResourceOwner);
 }
 
 bool

@@ -2,7 +2,8 @@
  * executor_hooks.c
  *		What happens when a statement starts and when its run ends: the transaction's
  *		snapshot is taken at ExecutorStart; parallel workers are told what to read and
- *		scans of open cursors are put to rest around ExecutorRun.
+ *		scans of open cursors are put to rest around ExecutorRun; what the statement holds
+ *		is released at ExecutorEnd.
  */
 #include "postgres.h"
 
@@ -29,6 +30,7 @@
 
 static ExecutorStart_hook_type prev_executor_start = NULL;
 static ExecutorRun_hook_type prev_executor_run = NULL;
+static ExecutorEnd_hook_type prev_executor_end = NULL;
 static int run_depth = 0; /* nested calls of ExecutorRun */
 /* a SELECT FOR UPDATE among them may have returned the newest state */
 static bool run_locked = false;
@@ -166,6 +168,8 @@ run_plan(QueryDesc *queryDesc, ScanDirection direction, uint64 count WT_RUN_ONCE
 static void
 executor_run(QueryDesc *queryDesc, ScanDirection direction, uint64 count WT_RUN_ONCE_PARAM)
 {
+	Snapshot outer = wt_snapshot_begin_run(queryDesc->snapshot);
+
 	run_depth++;
 	PG_TRY();
 	{
@@ -174,6 +178,7 @@ executor_run(QueryDesc *queryDesc, ScanDirection direction, uint64 count WT_RUN_
 	PG_FINALLY();
 	{
 		run_depth--;
+		wt_snapshot_end_run(outer);
 	}
 	PG_END_TRY();
 	run_locked |= queryDesc->operation == CMD_SELECT && queryDesc->plannedstmt->rowMarks != NIL;
@@ -187,6 +192,18 @@ executor_run(QueryDesc *queryDesc, ScanDirection direction, uint64 count WT_RUN_
 	wt_snapshot_share_exported();
 }
 
+static void
+executor_end(QueryDesc *queryDesc)
+{
+	Snapshot snapshot = queryDesc->snapshot;
+
+	if (prev_executor_end)
+		prev_executor_end(queryDesc);
+	else
+		standard_ExecutorEnd(queryDesc);
+	wt_snapshot_end_statement(snapshot);
+}
+
 void
 wt_executor_hooks_init(void)
 {
@@ -194,4 +211,6 @@ wt_executor_hooks_init(void)
 	ExecutorStart_hook = executor_start;
 	prev_executor_run = ExecutorRun_hook;
 	ExecutorRun_hook = executor_run;
+	prev_executor_end = ExecutorEnd_hook;
+	ExecutorEnd_hook = executor_end;
 }

@@ -2,9 +2,14 @@
  * snapshot.c
  *		The engine's snapshots that belong to PostgreSQL's (doc/internals/visibility.md).
  *
- * All scans of a statement share the engine's snapshot; in REPEATABLE READ and above all
- * scans of the transaction, from its first statement on, whatever that reads.  In a
- * parallel worker it is a copy of the leader's.
+ * All scans and functions of a statement share the engine's snapshot; in REPEATABLE READ
+ * and above all of the transaction, from its first statement on, whatever that reads.  In
+ * a parallel worker it is a copy of the leader's.
+ *
+ * An entry knows PostgreSQL's snapshot by its address, so it must not outlive that.  What a
+ * running statement has taken is kept to its ExecutorEnd, or after an error to the end of
+ * the resource owner, and both come before PostgreSQL takes another snapshot there.  What
+ * is taken for any other snapshot lives as long as the scan or the function that needs it.
  */
 #include "postgres.h"
 
@@ -37,6 +42,7 @@
 static dlist_head snapshots = DLIST_STATIC_INIT(snapshots); /* all that are held */
 static WtSnapshot *transaction_snapshot = NULL;				/* REPEATABLE READ and above */
 static WtSnapshot *leader_snapshot = NULL;					/* in a parallel worker: the copy */
+static Snapshot running = NULL; /* PostgreSQL's, of the statement that runs now */
 
 /* --------------------------------------------- reads of the newest state */
 
@@ -281,10 +287,32 @@ wt_snapshot_unref(WtSnapshot *e)
 	wt_background_process_ring();
 }
 
+/* Returns: the engine's snapshot for this one of PostgreSQL's; NULL: there is none. */
+static WtSnapshot *
+find_taken(Snapshot pg)
+{
+	dlist_iter iter;
+
+	dlist_foreach(iter, &snapshots)
+	{
+		WtSnapshot *e = dlist_container(WtSnapshot, node, iter.cur);
+
+		if (e->pg == pg)
+			return e;
+	}
+	return NULL;
+}
+
+bool
+wt_snapshot_is_taken(void)
+{
+	return ActiveSnapshotSet() && find_taken(GetActiveSnapshot()) != NULL;
+}
+
 WtSnapshot *
 wt_snapshot_for(Snapshot pg)
 {
-	dlist_iter iter;
+	WtSnapshot *e;
 
 	if (pg != NULL && wt_parallel_snapshot_leader_wrote())
 		ereport(ERROR,
@@ -300,18 +328,18 @@ wt_snapshot_for(Snapshot pg)
 		transaction_snapshot->refs++;
 		return transaction_snapshot;
 	}
-	if (pg != NULL)
-		dlist_foreach(iter, &snapshots)
-		{
-			WtSnapshot *e = dlist_container(WtSnapshot, node, iter.cur);
-
-			if (e->pg == pg)
-			{
-				e->refs++;
-				return e;
-			}
-		}
-	return take_new(pg);
+	if (pg != NULL && (e = find_taken(pg)) != NULL)
+	{
+		e->refs++;
+		return e;
+	}
+	e = take_new(pg);
+	if (pg != NULL && pg == running)
+	{
+		e->owner = CurrentResourceOwner;
+		e->refs++;
+	}
+	return e;
 }
 
 /* --------------------------------------------- statements, transactions */
@@ -389,6 +417,51 @@ wt_snapshot_begin_statement(Snapshot snapshot)
 													: take_for_transaction(snapshot, false);
 	if (IsParallelWorker() && leader_snapshot == NULL && snapshot != NULL)
 		adopt_snapshot(snapshot);
+}
+
+Snapshot
+wt_snapshot_begin_run(Snapshot snapshot)
+{
+	Snapshot outer = running;
+
+	running = snapshot;
+	return outer;
+}
+
+void
+wt_snapshot_end_run(Snapshot outer)
+{
+	running = outer;
+}
+
+/* Ends what statements hold: with that snapshot of PostgreSQL's, or with that owner. */
+static void
+end_held(Snapshot pg, ResourceOwner owner)
+{
+	dlist_mutable_iter iter;
+
+	dlist_foreach_modify(iter, &snapshots)
+	{
+		WtSnapshot *e = dlist_container(WtSnapshot, node, iter.cur);
+
+		if (e->owner == NULL || (e->pg != pg && e->owner != owner))
+			continue;
+		e->owner = NULL;
+		wt_snapshot_unref(e);
+	}
+}
+
+void
+wt_snapshot_end_statement(Snapshot snapshot)
+{
+	if (snapshot != NULL)
+		end_held(snapshot, NULL);
+}
+
+void
+wt_snapshot_end_owner(ResourceOwner owner)
+{
+	end_held(NULL, owner);
 }
 
 void

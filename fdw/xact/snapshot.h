@@ -6,14 +6,15 @@
 #define WT_SNAPSHOT_H
 
 #include "lib/ilist.h"
+#include "utils/resowner.h"
 #include "utils/snapshot.h"
 
 #include "engine/wide.h"
 
 /*
- * The engine's snapshot for one of PostgreSQL's.  All scans of a statement share it:
- * it lives as long as one of them holds it, in REPEATABLE READ to the end of the
- * transaction.
+ * The engine's snapshot for one of PostgreSQL's.  All scans and functions of a statement
+ * share it: it lives as long as one of them holds it and to the end of the statement, in
+ * REPEATABLE READ to the end of the transaction.
  */
 typedef struct WtSnapshot
 {
@@ -21,6 +22,7 @@ typedef struct WtSnapshot
 	Snapshot pg; /* PostgreSQL's; only its address is used.  NULL: the newest state */
 	wide_snapshot *ws;
 	int refs;
+	ResourceOwner owner; /* holds one of the references for the rest of a statement; or NULL */
 	bool shared; /* offered to transactions that import the exported snapshot */
 } WtSnapshot;
 
@@ -34,6 +36,9 @@ typedef struct WtSnapshot
  * an imported snapshot has no counterpart; those of the engine.
  */
 extern WtSnapshot *wt_snapshot_for(Snapshot pg);
+
+/* Returns: true if the engine has a snapshot for PostgreSQL's active one. */
+extern bool wt_snapshot_is_taken(void);
 
 /* Gives a reference back; the last one releases the snapshot. */
 extern void wt_snapshot_unref(WtSnapshot *e);
@@ -59,6 +64,20 @@ extern void wt_snapshot_flush_newest_read(void);
 
 /* ExecutorStart of a statement with this snapshot, which may be NULL. */
 extern void wt_snapshot_begin_statement(Snapshot snapshot);
+
+/*
+ * A run of a statement with this snapshot begins.  What is read for it until the statement
+ * ends sees the same, also functions that are called one after the other.
+ * Returns: the snapshot of the run around it, which wt_snapshot_end_run() takes.
+ */
+extern Snapshot wt_snapshot_begin_run(Snapshot snapshot);
+extern void wt_snapshot_end_run(Snapshot outer);
+
+/* ExecutorEnd of a statement with this snapshot. */
+extern void wt_snapshot_end_statement(Snapshot snapshot);
+
+/* The resource owner ends, perhaps because of an error in a statement. */
+extern void wt_snapshot_end_owner(ResourceOwner owner);
 
 /* SET TRANSACTION SNAPSHOT has imported the snapshot with this name. */
 extern void wt_snapshot_note_imported(const char *name);
