@@ -1,6 +1,9 @@
 /*
  * binding.c
  *		Stored tables of the engine, and the foreign tables that are bound to them.
+ *
+ * On a standby a stored table is looked for in what the server has replayed up to now.  Who
+ * has its id has found it there.
  */
 #include "postgres.h"
 
@@ -9,6 +12,7 @@
 #include "miscadmin.h"
 
 #include "fdw/store/follower.h"
+#include "fdw/store/store.h"
 #include "fdw/table/table.h"
 #include "fdw/table/table_name.h"
 #include "fdw/table/types.h"
@@ -22,7 +26,7 @@ wt_binding_tables(wide_batch *b, wide_table_id id)
 	uint32 *oids = palloc(max * sizeof(uint32));
 
 	/* the engine returns how many there are; more may come in between */
-	while ((n = wide_table_bindings(wt_follower_db(), b, id, oids, max)) > max)
+	while ((n = wide_table_bindings(wt_store_db(), b, id, oids, max)) > max)
 	{
 		max = n;
 		oids = repalloc(oids, max * sizeof(uint32));
@@ -74,7 +78,7 @@ wt_binding_families(wide_batch *b, wide_table_id id, int *n)
 {
 	wide_family *f = palloc(sizeof(wide_family) * WT_MAX_FAMILIES);
 
-	*n = Min(wide_table_families(wt_follower_db(), b, id, f, WT_MAX_FAMILIES), WT_MAX_FAMILIES);
+	*n = Min(wide_table_families(wt_store_db(), b, id, f, WT_MAX_FAMILIES), WT_MAX_FAMILIES);
 	return f;
 }
 

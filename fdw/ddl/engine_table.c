@@ -6,6 +6,12 @@
  * it has found.  An entry is valid as long as the definition (serial) and the engine's
  * catalog (generation) are the same.  A transaction that changes the engine's catalog
  * neither reads nor fills the cache.
+ *
+ * On a standby a lookup waits until the store has what the server has replayed, because the
+ * table may be new.  A valid entry in a statement that has its snapshot needs no wait: the
+ * statement has looked the table up, or an earlier one of this session has, and its
+ * definition is the same since.  A wait in the middle of a statement would be one for each
+ * row of a join with a function, while the statement's scans hold memtables.
  */
 #include "postgres.h"
 
@@ -23,6 +29,7 @@
 #include "fdw/table/lookup.h"
 #include "fdw/table/types.h"
 #include "fdw/xact/batch.h"
+#include "fdw/xact/snapshot.h"
 
 typedef struct EngineCache
 {
@@ -52,6 +59,12 @@ fill_engine(WtTable *t, const wide_table *wt, WtEngineTable *out)
 	pfree(fams);
 }
 
+static inline bool
+is_valid(const EngineCache *c, const WtTable *t, uint64 generation)
+{
+	return c->relid == t->relid && c->serial == t->serial && c->engine.generation == generation;
+}
+
 /* As wt_engine_table(), without the lock. */
 static bool
 find(WtTable *t, bool create, WtEngineTable *out)
@@ -68,9 +81,10 @@ find(WtTable *t, bool create, WtEngineTable *out)
 		return false;
 	}
 	/* before the catalog is read, so that a change meanwhile makes the entry invalid */
-	generation = wide_catalog_generation(wt_follower_db());
-	if (!wt_batch_has_ddl() && c->relid == t->relid && c->serial == t->serial &&
-		c->engine.generation == generation)
+	generation = wide_catalog_generation(wt_store_db());
+	if (!is_valid(c, t, generation) || !wt_snapshot_is_taken())
+		generation = wide_catalog_generation(wt_follower_db());
+	if (!wt_batch_has_ddl() && is_valid(c, t, generation))
 	{
 		*out = c->engine;
 		return true;

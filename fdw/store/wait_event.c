@@ -25,6 +25,7 @@ static const struct
 	[WIDE_WAIT_MANIFEST] = {"WidetableManifest", PG_WAIT_EXTENSION},
 	[WIDE_WAIT_READ] = {"WidetableFileRead", WAIT_EVENT_DATA_FILE_READ},
 	[WIDE_WAIT_SYNC] = {"WidetableFileSync", WAIT_EVENT_DATA_FILE_SYNC},
+	[WIDE_WAIT_FOLLOW] = {"WidetableFollow", PG_WAIT_EXTENSION},
 	[WT_WAIT_ROW_LOCK] = {"WidetableRowLock", PG_WAIT_EXTENSION},
 	[WT_WAIT_OPEN] = {"WidetableOpen", PG_WAIT_EXTENSION},
 	[WT_WAIT_WAL] = {"WidetableReplay", PG_WAIT_EXTENSION},
