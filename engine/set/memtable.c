@@ -27,10 +27,9 @@
  *    bottom up, and is complete when it is linked on level 0.
  *  - Nodes are never changed (except links), moved or removed.
  *
- * Locking: none.  Inserters link with compare-and-swap (release), readers load
- * links with acquire, so a process that sees a node sees its bytes.  Callers hand
- * out the space.  A process that dies between two levels leaves a correct list, but
- * its batch is incomplete; therefore the caller holds in_crit.
+ * Locking: none.  Inserters link with compare-and-swap (release), readers load links with acquire,
+ * so a process that sees a node sees its bytes.  Callers hand out the space.  A process that dies
+ * between two levels leaves a correct list and an incomplete batch: the caller holds in_crit.
  */
 #include <sched.h>
 #include <stdatomic.h>
