@@ -75,8 +75,8 @@ old_table_options(Snapshot snapshot, WtDefinition *def)
 							   &isnull);
 
 		def->options = isnull ? NIL : untransformRelOptions(d);
-		def->server_options =
-			GetForeignServer(((Form_pg_foreign_table) GETSTRUCT(tup))->ftserver)->options;
+		def->server = ((Form_pg_foreign_table) GETSTRUCT(tup))->ftserver;
+		def->server_options = GetForeignServer(def->server)->options;
 	}
 	table_close(catalog, AccessShareLock);
 	return HeapTupleIsValid(tup);

@@ -123,6 +123,8 @@ wt_engine_table(WtTable *t, bool create, WtEngineTable *out)
 {
 	Oid locked = t->relid;
 
+	if (t->engine != NULL)
+		return t->engine->find(t, create, out);
 	/* while this waits for the lock, the table may be altered, or another one become the head */
 	while (find(t, create, out))
 	{
@@ -139,7 +141,10 @@ wt_engine_table(WtTable *t, bool create, WtEngineTable *out)
 wide_family *
 wt_engine_table_families(WtEngineTable *e, int *n)
 {
-	return wt_binding_families(wt_batch(false), e->table, n);
+	const WtEngine *other = wt_engine_of(e->table);
+
+	return other != NULL ? other->families(e, n)
+						 : wt_binding_families(wt_batch(false), e->table, n);
 }
 
 wide_family_id

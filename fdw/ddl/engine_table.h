@@ -6,21 +6,8 @@
 #define WT_ENGINE_TABLE_H
 
 #include "engine/wide.h"
+#include "fdw/table/engine.h"
 #include "fdw/table/types.h"
-
-typedef struct WtEngineTable
-{
-	wide_table_id table;
-	uint64 generation; /* of the engine's catalog when this was found, or an earlier one */
-	Oid head;		   /* the foreign table whose lock is that of the stored table (ddl_lock.h) */
-
-	/* by the family's index in the WtTable */
-	wide_family_id families[WT_MAX_FAMILIES]; /* 0: does not exist yet */
-
-	/* all families, also those that the WtTable does not mention: a row exists by any of them */
-	int nall;
-	wide_family_id all[WT_MAX_FAMILIES];
-} WtEngineTable;
 
 /*
  * Fills in *out with the engine's table, which is locked to the end of the transaction against

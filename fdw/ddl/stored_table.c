@@ -42,6 +42,7 @@
 #include "fdw/store/error.h"
 #include "fdw/store/store.h"
 #include "fdw/store/upgrade.h"
+#include "fdw/table/engine.h"
 #include "fdw/table/family_option.h"
 #include "fdw/table/lookup.h"
 #include "fdw/table/marker.h"
@@ -593,6 +594,12 @@ wt_stored_table_define(Oid relid, bool defining)
 	bool added;
 
 	rel = relation_open(relid, AccessShareLock);
+	if (wt_table_engine(relid) != NULL)
+	{
+		wt_table_engine(relid)->define(wt_table_parse(rel), before == NULL);
+		relation_close(rel, NoLock);
+		return;
+	}
 	if (before)
 		wt_alter_record_renames(before, CreateTupleDescCopy(RelationGetDescr(rel)));
 	t = wt_table_parse(rel);

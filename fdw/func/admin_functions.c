@@ -42,6 +42,7 @@
 #include "fdw/store/host.h"
 #include "fdw/store/store.h"
 #include "fdw/store/wait_event.h"
+#include "fdw/table/engine.h"
 #include "fdw/table/types.h"
 #include "fdw/xact/batch.h"
 
@@ -80,6 +81,7 @@ check_maintainer(WtCall *c, FunctionCallInfo fcinfo, const char *function)
 		return wt_store_exists();
 	}
 	wt_call_rel(c, fcinfo, function, 0, WT_CALL_OWNER);
+	wt_engine_require(c->t, WT_CAN_MAINTAIN, psprintf("%s cannot work on", function));
 	c->stored = wt_engine_table(c->t, false, &c->e);
 	return c->stored;
 }

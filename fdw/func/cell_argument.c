@@ -39,7 +39,7 @@
 #include "fdw/table/types.h"
 #include "fdw/table/write_error.h"
 #include "fdw/xact/batch.h"
-#include "fdw/xact/wal_usage.h"
+#include "fdw/xact/change.h"
 
 int
 wt_cell_argument_errdetail(WtCall *c, const char *col)
@@ -182,11 +182,8 @@ void
 wt_cell_argument_put(WtCall *c, const WtCellRef *r, int64 ts, int64 ttl_us, wide_bytes value)
 {
 	c->wrote = true;
-	wt_batch_command();
-	wt_write_error_check(wide_batch_put(wt_batch(true), r->family, c->key, r->qual, ts, r->floor_ts,
-										ttl_us, value),
-						 c->t, c->key);
-	wt_wal_usage_charge();
+	wt_change_begin(c->t, NULL);
+	wt_change_put(c->t, r->family, c->key, r->qual, ts, r->floor_ts, ttl_us, value);
 }
 
 void
@@ -194,10 +191,8 @@ wt_cell_argument_delete(WtCall *c, wide_delete kind, const WtCellRef *r, int64 t
 {
 	bool of_column = kind == WIDE_DELETE_COLUMN || kind == WIDE_DELETE_VERSION;
 
-	wt_batch_command();
-	wt_write_error_check(wide_batch_delete(wt_batch(true), kind, r->family, c->key, r->qual, ts),
-						 c->t, c->key);
-	wt_wal_usage_charge();
+	wt_change_begin(c->t, NULL);
+	wt_change_delete(c->t, kind, r->family, c->key, r->qual, ts);
 	for (int i = 0; i < c->t->natts; i++)
 	{
 		const WtColumn *col = &c->t->columns[i];

@@ -26,12 +26,12 @@
 #include "fdw/row/cell_read.h"
 #include "fdw/row/map.h"
 #include "fdw/store/bytes.h"
-#include "fdw/store/row_lock.h"
 #include "fdw/table/cell_value.h"
 #include "fdw/table/encoding.h"
 #include "fdw/table/key_text.h"
 #include "fdw/table/types.h"
 #include "fdw/table/type_kind.h"
+#include "fdw/xact/change.h"
 
 /* An operator: the results of a comparison that it accepts. */
 typedef enum CheckOp
@@ -420,7 +420,7 @@ wt_sql_check_and_mutate(PG_FUNCTION_ARGS)
 	/* the mutations may write the first row of the table */
 	wt_call_engine(&c, true);
 	cell.ref.family = wt_cell_argument_family(&c, &cell);
-	wt_row_lock(c.e.table, c.key, false);
+	wt_change_lock_row(c.e.table, c.key, false);
 	wt_cell_argument_read_newest(&c, &cell.ref, 1);
 	holds = check_holds(&c, &cell, op, PG_GETARG_DATUM(4), get_fn_expr_argtype(fcinfo->flinfo, 4));
 	mutate_all(&c, lists[holds ? 0 : 1]);

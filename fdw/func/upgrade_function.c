@@ -18,6 +18,7 @@
 #include "fdw/store/store.h"
 #include "fdw/store/upgrade.h"
 #include "fdw/xact/batch.h"
+#include "fdw/xact/change.h"
 
 /* Waits until all transactions have ended that run now, in all databases. */
 static void
@@ -97,7 +98,7 @@ wt_sql_prepare_upgrade(PG_FUNCTION_ARGS)
 		wt_upgrade_unlock();
 		return (Datum) 0;
 	}
-	if (wt_batch(false) != NULL && !wide_batch_empty(wt_batch(false)))
+	if (wt_change_any())
 		ereport(ERROR,
 				(errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
 				 errmsg("prepare_upgrade() cannot run in a transaction that has changed wide "

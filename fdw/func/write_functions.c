@@ -42,10 +42,10 @@
 #include "fdw/store/bytes.h"
 #include "fdw/store/clock.h"
 #include "fdw/store/compat.h"
-#include "fdw/store/row_lock.h"
 #include "fdw/table/cell_value.h"
 #include "fdw/table/encoding.h"
 #include "fdw/table/types.h"
+#include "fdw/xact/change.h"
 
 /* Returns the timestamp in argument n. */
 static int64
@@ -70,7 +70,7 @@ lock_cell(WtCall *c, FunctionCallInfo fcinfo, const char *function, const char *
 		wt_call_need_arg(fcinfo, 3, arg3);
 	wt_call_key(c, fcinfo);
 	wt_cell_argument_find(c, col, mode, cell);
-	wt_row_lock(c->e.table, c->key, false);
+	wt_change_lock_row(c->e.table, c->key, false);
 }
 
 /* The value of a counter that was read, 0 without a cell; 42804 if it has not 8 bytes. */
@@ -281,7 +281,7 @@ wt_sql_increment_many(PG_FUNCTION_ARGS)
 	results = palloc(sizeof(int64) * Max(1, n));
 	if (n > 0)
 	{
-		wt_row_lock(c.e.table, c.key, false);
+		wt_change_lock_row(c.e.table, c.key, false);
 		wt_write_functions_increment(&c, cells, deltas, results, n);
 		wt_cell_argument_finish(&c, true);
 	}
@@ -416,7 +416,7 @@ wt_write_functions_put_json(WtCall *c, JsonbContainer *object, bool above)
 		if (w.value.type == jbvNull)
 		{
 			if (!above)
-				wt_row_lock(c->e.table, c->key, false);
+				wt_change_lock_row(c->e.table, c->key, false);
 			wt_cell_argument_delete(c, WIDE_DELETE_COLUMN, &cell.ref, WIDE_TS_MAX);
 			continue;
 		}
@@ -460,7 +460,7 @@ wt_sql_delete_row(PG_FUNCTION_ARGS)
 	wt_call_engine(&c, false);
 	if (c.stored)
 	{
-		wt_row_lock(c.e.table, c.key, false);
+		wt_change_lock_row(c.e.table, c.key, false);
 		for (int i = 0; i < c.e.nall; i++)
 			wt_cell_argument_delete(&c, WIDE_DELETE_FAMILY, &(WtCellRef) {.family = c.e.all[i]},
 									WIDE_TS_MAX);
@@ -493,7 +493,7 @@ delete_in_family(FunctionCallInfo fcinfo, const char *function, wide_delete kind
 	wt_call_acl(&c, ACL_UPDATE, NULL);
 	wt_call_engine(&c, true);
 	cell.ref.family = wt_cell_argument_family(&c, &cell);
-	wt_row_lock(c.e.table, c.key, false);
+	wt_change_lock_row(c.e.table, c.key, false);
 	wt_cell_argument_delete(&c, kind, &cell.ref, ts);
 	/* cells of other families, or newer ones, may remain: the row needs its originals then */
 	c.wrote = has_originals(c.t) && wt_cell_read_row_exists(&c.e, c.key);

@@ -31,6 +31,7 @@
 #include "fdw/store/compat.h"
 #include "fdw/store/settings.h"
 #include "fdw/table/encoding.h"
+#include "fdw/table/engine.h"
 #include "fdw/table/lookup.h"
 #include "fdw/table/marker.h"
 #include "fdw/table/type_kind.h"
@@ -449,7 +450,7 @@ wt_cell_clause_find(RelOptInfo *rel, WtTable *t, List *rinfos)
 	ListCell *lc;
 
 	/* in the layout 'cells' a row is one cell, and conditions on it are tests (key_condition.c) */
-	if (!wt_settings_enable_pushdown || t->cells_layout)
+	if (!wt_settings_enable_pushdown || t->cells_layout || !wt_engine_can(t, WT_CAN_PREDICATES))
 		return NIL;
 	foreach(lc, rinfos)
 	{

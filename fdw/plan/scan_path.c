@@ -37,6 +37,8 @@
 #include "fdw/plan/scan_size.h"
 #include "fdw/store/compat.h"
 #include "fdw/store/settings.h"
+#include "fdw/table/engine.h"
+#include "fdw/table/table.h"
 #include "fdw/table/type_kind.h"
 #include "fdw/table/types.h"
 #include "fdw/xact/batch.h"
@@ -384,13 +386,15 @@ wt_scan_path_get_paths(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 WtLock
 wt_scan_path_lock_mode(PlannerInfo *root, RelOptInfo *rel)
 {
+	WtTable *t = wt_table(planner_rt_fetch(rel->relid, root)->relid);
 	PlanRowMark *mark;
 
 	if (bms_is_member(rel->relid, root->all_result_relids))
-		return WT_LOCK_WAIT;
+		return wt_engine_can(t, WT_CAN_ROW_LOCKS) ? WT_LOCK_WAIT : WT_LOCK_NONE;
 	mark = get_plan_rowmark(root->rowMarks, rel->relid);
 	if (mark == NULL || mark->strength == LCS_NONE)
 		return WT_LOCK_NONE;
+	wt_engine_require(t, WT_CAN_ROW_LOCKS, "cannot lock rows of");
 	switch (mark->waitPolicy)
 	{
 		case LockWaitSkip:
@@ -407,5 +411,6 @@ wt_scan_path_is_parallel_safe(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry 
 {
 	/* the transaction's writes are private to this process; see also begin_parallel in
 	 * executor_hooks.c */
-	return wt_settings_enable_parallel_scan && wt_batch(false) == NULL;
+	return wt_settings_enable_parallel_scan && wt_batch(false) == NULL &&
+		   wt_engine_can(wt_table(rte->relid), WT_CAN_SPLIT);
 }

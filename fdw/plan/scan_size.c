@@ -37,6 +37,7 @@
 #include "fdw/plan/system_column.h"
 #include "fdw/store/error.h"
 #include "fdw/store/store.h"
+#include "fdw/table/engine.h"
 #include "fdw/table/rowkey.h"
 #include "fdw/table/table.h"
 #include "fdw/table/types.h"
@@ -147,8 +148,14 @@ wide_estimate
 wt_scan_size_range(wide_family_id family, const wide_range *range)
 {
 	static const wide_range whole = {{(const uint8 *) "", 0}, {NULL, 0}};
+	const WtEngine *other = wt_engine_of(family);
 	wide_estimate est = {0};
 
+	if (other != NULL)
+	{
+		other->estimate(family, range, &est);
+		return est;
+	}
 	wt_error_check(wide_estimate_range(wt_store_db(), family, range ? range : &whole, &est),
 				   "could not estimate");
 	return est;
@@ -261,8 +268,9 @@ wt_scan_size_split_keys(wide_family_id family, int parts, bool rough, int *n)
 {
 	SplitKeys s = {.keys = palloc(sizeof(wide_bytes) * Max(1, parts))};
 
-	wt_error_check(wide_split_keys(wt_store_db(), family, parts, rough, add_key, &s),
-				   "could not sample");
+	if (wt_engine_of(family) == NULL)
+		wt_error_check(wide_split_keys(wt_store_db(), family, parts, rough, add_key, &s),
+					   "could not sample");
 	*n = s.n;
 	return s.keys;
 }

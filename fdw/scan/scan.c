@@ -41,6 +41,7 @@
 #include "fdw/scan/scan_state.h"
 #include "fdw/store/bytes.h"
 #include "fdw/store/clock.h"
+#include "fdw/table/engine.h"
 #include "fdw/table/table.h"
 #include "fdw/xact/engine_scan.h"
 
@@ -103,7 +104,7 @@ wt_scan_begin(Oid relid, List *private, List *exprs, PlanState *ps, bool cacheab
 	/* layout cells: wt_scan_start takes one, when the values are known */
 	if (st->cacheable && !st->t->cells_layout)
 		wt_scan_cache_take(st);
-	if (st->exists && st->open.state == WT_OPEN_NONE)
+	if (st->exists && st->open.state == WT_OPEN_NONE && wt_engine_can(st->t, WT_CAN_SNAPSHOT))
 		st->held = wt_engine_scan_hold_snapshot(ps->state->es_snapshot);
 	if (st->open.state == WT_OPEN_NONE)
 		st->open.cxt = AllocSetContextCreate(st->cxt, "widetable readers", ALLOCSET_DEFAULT_SIZES);

@@ -26,8 +26,8 @@
 #include "fdw/scan/scan.h"
 #include "fdw/scan/scan_state.h"
 #include "fdw/store/bytes.h"
-#include "fdw/store/row_lock.h"
 #include "fdw/xact/batch.h"
+#include "fdw/xact/change.h"
 #include "fdw/xact/engine_scan.h"
 
 static void
@@ -159,7 +159,7 @@ wt_scan_lock_row(WtScanState *st, Datum *values, bool *nulls)
 	wide_bytes key = wt_bytes_of(&st->open.reader->key);
 	bool found;
 
-	if (!wt_row_lock(st->e.table, key, st->lock != WT_LOCK_WAIT))
+	if (!wt_change_lock_row(st->e.table, key, st->lock != WT_LOCK_WAIT))
 	{
 		if (st->lock == WT_LOCK_SKIP)
 			return false;

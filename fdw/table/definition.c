@@ -465,17 +465,22 @@ wt_definition_parse(const WtDefinition *def)
 	t->serial = ++serial;
 	t->relid = def->relid;
 	t->owner = def->owner;
+	t->server = def->server;
 	t->updatable = true;
 	t->truncatable = true;
 	t->batch_size = DEFAULT_BATCH_SIZE;
 	t->startup_cost = DEFAULT_STARTUP_COST;
 	t->tuple_cost = DEFAULT_TUPLE_COST;
+	t->place = (WtPlace) {.timeout_ms = 60000, .fetch_rows = 1000, .fetch_bytes = 2 * 1024 * 1024};
 	foreach(lc, def->server_options)
 		wt_table_option_take(t, lfirst(lc), &key, &families);
 	foreach(lc, def->options)
 		wt_table_option_take(t, lfirst(lc), &key, &families);
-	t->table_name = t->name_given ? wt_table_name_canonical(t->table_name)
-								  : wt_table_name_default(def->schema, def->name);
+	if (t->engine != NULL && !t->name_given)
+		t->table_name = pstrdup(def->name);
+	else if (t->engine == NULL)
+		t->table_name = t->name_given ? wt_table_name_canonical(t->table_name)
+									  : wt_table_name_default(def->schema, def->name);
 	t->key_given = key != NIL;
 
 	read_columns(t, def, specs);

@@ -18,12 +18,17 @@
 #include "engine/wide.h"
 #include "fdw/table/bytes_text.h"
 
-/* The last ones are also options of servers, defaults for their tables. */
 static const char *const table_options[] = {
 	"table_name",  "key",		  "families",		  "layout",		   "salt_buckets",
 	"existence",   "insert_mode", "marker",			  "on_bad_key",	   "updatable",
 	"truncatable", "batch_size",  "fdw_startup_cost", "fdw_tuple_cost"};
-#define SERVER_OPTIONS 5
+
+/* Defaults for the server's tables; which engine stores them, and where it is. */
+static const char *const server_options[] = {
+	"updatable", "truncatable", "batch_size", "fdw_startup_cost", "fdw_tuple_cost", "engine",
+	"nodes",	 "namespace",	"timeout",	  "fetch_rows",		  "fetch_bytes"};
+
+static const char *const user_options[] = {"user"};
 
 const char *const wt_option_column_names[] = {"column",		  "family",	  "prefix",
 											  "timestamp_of", "encoding", "delimiter"};
@@ -74,16 +79,24 @@ wt_option_check_name(Oid catalog, const char *name)
 		names = wt_option_column_names;
 		n = WT_COLUMN_OPTIONS;
 	}
-	else if (catalog == ForeignTableRelationId || catalog == ForeignServerRelationId)
+	else if (catalog == ForeignTableRelationId)
 	{
-		bool server = catalog == ForeignServerRelationId;
-
-		thing = server ? "server" : "table";
-		n = server ? SERVER_OPTIONS : lengthof(table_options);
-		names = table_options + lengthof(table_options) - n;
+		thing = "table";
+		names = table_options;
+		n = lengthof(table_options);
+	}
+	else if (catalog == ForeignServerRelationId)
+	{
+		thing = "server";
+		names = server_options;
+		n = lengthof(server_options);
 	}
 	else if (catalog == UserMappingRelationId)
+	{
 		thing = "user mapping";
+		names = user_options;
+		n = lengthof(user_options);
+	}
 	for (int i = 0; i < n; i++)
 		if (strcmp(names[i], name) == 0)
 			return;

@@ -18,6 +18,7 @@
 #include "catalog/pg_foreign_table.h"
 #include "catalog/pg_language_d.h"
 #include "catalog/pg_proc.h"
+#include "commands/defrem.h"
 #include "foreign/foreign.h"
 #include "storage/lockdefs.h"
 #include "utils/builtins.h"
@@ -31,6 +32,8 @@
 #include "engine/wide.h"
 #include "fdw/store/bytes.h"
 #include "fdw/table/definition.h"
+#include "fdw/table/engine.h"
+#include "fdw/table/table_option.h"
 #include "fdw/table/types.h"
 
 ForeignServer *
@@ -69,6 +72,22 @@ wt_table_is_server_ours(const ForeignServer *server)
 	return ours;
 }
 
+const struct WtEngine *
+wt_table_engine(Oid relid)
+{
+	ForeignServer *server = wt_table_server(relid);
+	ListCell *lc;
+
+	foreach(lc, server != NULL ? server->options : NIL)
+	{
+		DefElem *def = lfirst(lc);
+
+		if (strcmp(def->defname, "engine") == 0)
+			return wt_table_option_engine(defGetString(def));
+	}
+	return NULL;
+}
+
 WtTable *
 wt_table_parse(Relation rel)
 {
@@ -80,6 +99,7 @@ wt_table_parse(Relation rel)
 	def.name = RelationGetRelationName(rel);
 	def.schema = get_namespace_name(RelationGetNamespace(rel));
 	def.desc = RelationGetDescr(rel);
+	def.server = ft->serverid;
 	def.server_options = GetForeignServer(ft->serverid)->options;
 	def.options = ft->options;
 	def.column_options = palloc0(Max(def.desc->natts, 1) * sizeof(List *));

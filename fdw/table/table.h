@@ -25,6 +25,9 @@ extern WtTable *wt_table(Oid relid);
  */
 extern WtTable *wt_table_unlocked(Oid relid);
 
+/* Returns the engine of a foreign table's server; NULL: the embedded one.  Parses nothing else. */
+extern const struct WtEngine *wt_table_engine(Oid relid);
+
 /* Parses the definition in the catalogs; palloc'd.  Errors: those of wt_definition_parse. */
 extern WtTable *wt_table_parse(Relation rel);
 

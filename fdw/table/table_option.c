@@ -16,6 +16,7 @@
 #include "engine/wide.h"
 #include "fdw/table/bytes_text.h"
 #include "fdw/table/encoding.h"
+#include "fdw/table/engine.h"
 #include "fdw/table/family_option.h"
 #include "fdw/table/option.h"
 #include "fdw/table/types.h"
@@ -95,6 +96,66 @@ wt_table_option_encoding(const char *value)
 	return (WtEncoding) e;
 }
 
+const struct WtEngine *
+wt_table_option_engine(const char *value)
+{
+	const WtEngine *engine = wt_engine_by_name(value);
+
+	if (engine == NULL && strcmp(value, "embedded") != 0)
+		wt_option_bad_value("engine", value,
+							psprintf("This library was built with the engines: %s.",
+									 wt_engine_names()));
+	return engine;
+}
+
+static int
+milliseconds_option(DefElem *def)
+{
+	char *value = defGetString(def);
+	int n;
+
+	if (!parse_int(value, &n, GUC_UNIT_MS, NULL) || n < 1)
+		wt_option_bad_value(def->defname, value, "Write a time, for example 30s or 500ms.");
+	return n;
+}
+
+static int
+bytes_option(DefElem *def)
+{
+	char *value = defGetString(def);
+	int n;
+
+	if (!parse_int(value, &n, GUC_UNIT_BYTE, NULL) || n < 1024)
+		wt_option_bad_value(def->defname, value, "Write a size of 1kB at least, for example 2MB.");
+	return n;
+}
+
+/* Takes an option that says which engine has the tables, and where that is. */
+static void
+take_place(WtTable *t, DefElem *def)
+{
+	const char *name = def->defname;
+
+	if (strcmp(name, "engine") == 0)
+		t->engine = wt_table_option_engine(defGetString(def));
+	else if (strcmp(name, "nodes") == 0)
+	{
+		char *value = defGetString(def);
+
+		if (strchr(value, ':') == NULL || strspn(value, " ,") == strlen(value))
+			wt_option_bad_value(name, value, "Write host:port, several separated by commas.");
+		t->place.nodes = pstrdup(value);
+	}
+	else if (strcmp(name, "namespace") == 0)
+		t->place.name_space = pstrdup(defGetString(def));
+	else if (strcmp(name, "timeout") == 0)
+		t->place.timeout_ms = milliseconds_option(def);
+	else if (strcmp(name, "fetch_rows") == 0)
+		t->place.fetch_rows = int_option(def, 1, 1000000);
+	else if (strcmp(name, "fetch_bytes") == 0)
+		t->place.fetch_bytes = bytes_option(def);
+}
+
 void
 wt_table_option_take(WtTable *t, DefElem *def, List **key, List **families)
 {
@@ -136,6 +197,8 @@ wt_table_option_take(WtTable *t, DefElem *def, List **key, List **families)
 		t->startup_cost = cost_option(def);
 	else if (strcmp(name, "fdw_tuple_cost") == 0)
 		t->tuple_cost = cost_option(def);
+	else
+		take_place(t, def);
 }
 
 static void

@@ -22,4 +22,7 @@ extern void wt_table_option_take(WtTable *t, DefElem *def, List **key, List **fa
 extern char wt_table_option_delimiter(const char *value);
 extern WtEncoding wt_table_option_encoding(const char *value);
 
+/* Returns the value of a server's option "engine"; NULL: the embedded one. */
+extern const struct WtEngine *wt_table_option_engine(const char *value);
+
 #endif /* WT_TABLE_OPTION_H */

@@ -106,11 +106,26 @@ typedef struct WtFamily
 
 #define WT_MAX_FAMILIES 64 /* of one table */
 
+/* Where the tables of a server are that other engines store: options of the server. */
+typedef struct WtPlace
+{
+	char *nodes; /* "host:port,host:port"; NULL: not given */
+	char *name_space;
+	int timeout_ms;	 /* of one operation, with all attempts */
+	int fetch_rows;	 /* of one answer to a scan */
+	int fetch_bytes; /* the same */
+} WtPlace;
+
+struct WtEngine;
+
 typedef struct WtTable
 {
 	Oid relid;
 	Oid owner;
-	uint64 serial; /* different for each parsed definition; caches compare it */
+	Oid server;
+	const struct WtEngine *engine; /* of the server (engine.h); NULL: the embedded one */
+	WtPlace place;				   /* for other engines */
+	uint64 serial;				   /* different for each parsed definition; caches compare it */
 
 	/* the stored table */
 	char *table_name; /* option table_name, or schema.relation; canonical, see table_name.h */
@@ -156,6 +171,7 @@ typedef struct WtDefinition
 {
 	Oid relid;
 	Oid owner;
+	Oid server;
 	const char *name;
 	const char *schema;
 	TupleDesc desc; /* only its attributes are used */

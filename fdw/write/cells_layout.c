@@ -29,7 +29,6 @@
 #include "fdw/row/cell_read.h"
 #include "fdw/store/bytes.h"
 #include "fdw/store/clock.h"
-#include "fdw/store/row_lock.h"
 #include "fdw/table/bytes_text.h"
 #include "fdw/table/cell_value.h"
 #include "fdw/table/encode.h"
@@ -39,6 +38,7 @@
 #include "fdw/write/modify_state.h"
 #include "fdw/write/version_move.h"
 #include "fdw/xact/batch.h"
+#include "fdw/xact/change.h"
 
 /* The bytes of a text or bytea value. */
 static wide_bytes
@@ -160,7 +160,7 @@ lock_and_find_cell(WtModify *m, wide_family_id family, wide_bytes key, wide_byte
 {
 	WtCellRef ref = {.family = family, .qual = qual};
 
-	wt_row_lock(m->e.table, key, false);
+	wt_change_lock_row(m->e.table, key, false);
 	wt_cell_read_floors(&m->rows.floors, GetMemoryChunkContext(m), key, &ref, 1);
 	return ref.found;
 }
@@ -200,9 +200,8 @@ wt_cells_layout_insert(WtModify *m, TupleTableSlot *slot)
 			raise_cell_exists(m, key);
 		return false;
 	}
-	wt_modify_state_put(m->t, family, key, qual,
-						wt_modify_state_stated_ts(m, slot, m->cells.col_ts), PG_INT64_MIN, 0,
-						slot_value(m, slot));
+	wt_change_put(m->t, family, key, qual, wt_modify_state_stated_ts(m, slot, m->cells.col_ts),
+				  PG_INT64_MIN, 0, slot_value(m, slot));
 	return true;
 }
 
@@ -283,10 +282,10 @@ claim_version(WtModify *m, CmdType op, TupleTableSlot *planSlot, WtVersion *v)
 		if (!wt_modify_state_first_time(m, wt_bytes_of(&identity)))
 			return false;
 	}
-	wt_row_lock(m->e.table, v->key, false);
-	if (wt_batch_leave_out(&m->writer, op, &v->family, 1, v->key, &v->qual))
+	wt_change_lock_row(m->e.table, v->key, false);
+	if (wt_change_leave_out(m->t, &m->writer, op, &v->family, 1, v->key, &v->qual))
 		return false;
-	wt_batch_command_by(&m->writer);
+	wt_change_begin(m->t, &m->writer);
 	return true;
 }
 
@@ -297,7 +296,7 @@ wt_cells_layout_delete(WtModify *m, TupleTableSlot *planSlot)
 
 	if (!claim_version(m, CMD_DELETE, planSlot, &v))
 		return false;
-	wt_modify_state_delete(m->t, WIDE_DELETE_VERSION, v.family, v.key, v.qual, v.ts);
+	wt_change_delete(m->t, WIDE_DELETE_VERSION, v.family, v.key, v.qual, v.ts);
 	return true;
 }
 
@@ -348,8 +347,7 @@ leave_place(WtModify *m, const WtVersion *from)
 
 	if (!wt_version_move_leave(m->cells.moves, from, &again))
 		return;
-	wt_modify_state_put(m->t, from->family, from->key, from->qual, from->ts, PG_INT64_MIN, 0,
-						again);
+	wt_change_put(m->t, from->family, from->key, from->qual, from->ts, PG_INT64_MIN, 0, again);
 	pfree(unconstify(uint8 *, again.data));
 }
 
@@ -376,11 +374,11 @@ wt_cells_layout_update(WtModify *m, TupleTableSlot *slot, TupleTableSlot *planSl
 			to.ts = WIDE_TS_AUTO;
 	}
 	if (!stays)
-		wt_row_lock(m->e.table, to.key, false);
+		wt_change_lock_row(m->e.table, to.key, false);
 
 	/* in a cell with several versions without a timestamp only the last one counts */
 	if (!stays || removed || (m->wrote_before && to.ts != WIDE_TS_AUTO))
-		wt_modify_state_delete(m->t, WIDE_DELETE_VERSION, old.family, old.key, old.qual, old.ts);
+		wt_change_delete(m->t, WIDE_DELETE_VERSION, old.family, old.key, old.qual, old.ts);
 	if (moves && m->cells.moves == NULL)
 		m->cells.moves = wt_version_move_new(GetMemoryChunkContext(m));
 	if (moves)
@@ -394,7 +392,7 @@ wt_cells_layout_update(WtModify *m, TupleTableSlot *slot, TupleTableSlot *planSl
 		/* the new timestamp must exceed the cell's older versions, as the old one would have */
 		if (!provisional || to.ts != WIDE_TS_AUTO || !wt_version_move_same_cell(&to, &old))
 			floor = PG_INT64_MIN;
-		wt_modify_state_put(m->t, to.family, to.key, to.qual, to.ts, floor, 0, value);
+		wt_change_put(m->t, to.family, to.key, to.qual, to.ts, floor, 0, value);
 	}
 	return true;
 }

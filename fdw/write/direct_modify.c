@@ -59,6 +59,7 @@
 #include "fdw/table/write_error.h"
 #include "fdw/write/modify_state.h"
 #include "fdw/xact/batch.h"
+#include "fdw/xact/change.h"
 #include "fdw/xact/engine_scan.h"
 #include "fdw/xact/wal_usage.h"
 
@@ -450,7 +451,6 @@ update_row(WtDirectModify *d, ForeignScanState *node, TupleTableSlot *slot)
 {
 	WtScanState *st = d->st;
 	wide_bytes key = wt_bytes_of(&st->open.reader->key);
-	wide_batch *b = wt_batch(true);
 	bool puts = false;
 
 	for (int i = 0; i < d->nset; i++)
@@ -458,26 +458,22 @@ update_row(WtDirectModify *d, ForeignScanState *node, TupleTableSlot *slot)
 		Assignment *a = &d->set[i];
 		const WtColumn *c = &st->t->columns[a->column];
 		wide_bytes qual = {c->qual, c->qual_len};
-		wide_status status;
+		wide_family_id family = d->e.families[c->family];
 
 		if (a->isnull)
 		{
 			wt_modify_state_check_not_null(node->ss.ss_currentRelation, c);
-			status = wide_batch_delete(b, WIDE_DELETE_COLUMN, d->e.families[c->family], key, qual,
-									   WIDE_TS_MAX);
+			wt_change_delete(st->t, WIDE_DELETE_COLUMN, family, key, qual, WIDE_TS_MAX);
 		}
 		else
 		{
 			resetStringInfo(&d->value);
 			wt_cell_value_encode(c, a->value, &d->value);
-			status = wide_batch_put(b, d->e.families[c->family], key, qual, WIDE_TS_AUTO,
-									st->floors[a->column], 0, wt_bytes_of(&d->value));
+			wt_change_put(st->t, family, key, qual, WIDE_TS_AUTO, st->floors[a->column], 0,
+						  wt_bytes_of(&d->value));
 			puts = true;
 		}
-		if (unlikely(status != WIDE_OK))
-			wt_write_error_check(status, st->t, key);
 	}
-	wt_wal_usage_charge();
 	if (!puts && st->t->marker && !has_witness(d))
 		wt_modify_state_mark_empty(st->t, &d->e, &d->exists, key, &d->range);
 	if (d->rinfo->ri_projectReturning != NULL)
@@ -501,9 +497,9 @@ write_row(WtDirectModify *d, ForeignScanState *node, TupleTableSlot *slot)
 		d->set[i].value = ExecEvalExpr(d->set[i].expr, node->ss.ps.ps_ExprContext,
 									   &d->set[i].isnull);
 	/* after the expressions, because functions in them may have written the row */
-	if (wt_batch_leave_out(&d->writer, d->op, d->e.all, d->e.nall, key, NULL))
+	if (wt_change_leave_out(d->st->t, &d->writer, d->op, d->e.all, d->e.nall, key, NULL))
 		return false;
-	wt_batch_command_by(&d->writer);
+	wt_change_begin(d->st->t, &d->writer);
 	if (d->op == CMD_UPDATE)
 		update_row(d, node, slot);
 	else

@@ -44,6 +44,7 @@
 #include "fdw/write/rows_layout.h"
 #include "fdw/write/upsert_rights.h"
 #include "fdw/xact/batch.h"
+#include "fdw/xact/change.h"
 
 void
 wt_modify_add_update_targets(PlannerInfo *root, Index rtindex, RangeTblEntry *target_rte,
@@ -308,7 +309,7 @@ wt_modify_exec_insert(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot
 		m = m->aux;
 	old = begin_row(m);
 	check_policies(rinfo, slot, estate, m->statement);
-	wt_batch_command_by(&m->writer);
+	wt_change_begin(m->t, &m->writer);
 	slot_getallattrs(slot);
 	/* tuple routing has chosen the partition by the row itself */
 	if (rinfo->ri_RootResultRelInfo == NULL)

@@ -34,13 +34,13 @@
 #include "fdw/store/bytes.h"
 #include "fdw/store/clock.h"
 #include "fdw/store/compat.h"
+#include "fdw/table/engine.h"
 #include "fdw/table/key_text.h"
 #include "fdw/table/rowkey.h"
 #include "fdw/table/table.h"
 #include "fdw/table/types.h"
-#include "fdw/table/write_error.h"
 #include "fdw/xact/batch.h"
-#include "fdw/xact/wal_usage.h"
+#include "fdw/xact/change.h"
 
 /*
  * The name of a junk column.  The tables of an inheritance tree share one name
@@ -246,7 +246,7 @@ wt_modify_state_need_engine(WtModify *m)
 {
 	if (m->engine_known)
 		return;
-	m->wrote_before = wt_batch(false) != NULL && !wide_batch_empty(wt_batch(false));
+	m->wrote_before = m->t->engine != NULL || wt_change_any();
 	wt_engine_table(m->t, true, &m->e);
 	if (m->t->cells_layout)
 	{
@@ -272,33 +272,11 @@ wt_modify_state_family(WtModify *m, int family)
 }
 
 void
-wt_modify_state_put(WtTable *t, wide_family_id family, wide_bytes key, wide_bytes qual, int64 ts,
-					int64 floor_ts, int64 ttl_us, wide_bytes value)
-{
-	wide_status st = wide_batch_put(wt_batch(true), family, key, qual, ts, floor_ts, ttl_us, value);
-
-	if (unlikely(st != WIDE_OK))
-		wt_write_error_check(st, t, key);
-	wt_wal_usage_charge();
-}
-
-void
-wt_modify_state_delete(WtTable *t, wide_delete kind, wide_family_id family, wide_bytes key,
-					   wide_bytes qual, int64 ts)
-{
-	wide_status st = wide_batch_delete(wt_batch(true), kind, family, key, qual, ts);
-
-	if (unlikely(st != WIDE_OK))
-		wt_write_error_check(st, t, key);
-	wt_wal_usage_charge();
-}
-
-void
 wt_modify_state_delete_row(WtTable *t, const WtEngineTable *e, wide_bytes key)
 {
 	for (int i = 0; i < e->nall; i++)
-		wt_modify_state_delete(t, WIDE_DELETE_FAMILY, e->all[i], key, (wide_bytes) {NULL, 0},
-							   WIDE_TS_MAX);
+		wt_change_delete(t, WIDE_DELETE_FAMILY, e->all[i], key, (wide_bytes) {NULL, 0},
+						 WIDE_TS_MAX);
 }
 
 void
@@ -306,7 +284,7 @@ wt_modify_state_put_marker(WtTable *t, const WtEngineTable *e, wide_bytes key)
 {
 	const wide_bytes none = {(const uint8 *) "", 0};
 
-	wt_modify_state_put(t, e->families[0], key, none, WIDE_TS_AUTO, PG_INT64_MIN, 0, none);
+	wt_change_put(t, e->families[0], key, none, WIDE_TS_AUTO, PG_INT64_MIN, 0, none);
 }
 
 void

@@ -133,12 +133,6 @@ extern wide_family_id wt_modify_state_family(WtModify *m, int family);
 
 /* ---------------------------------------------------------- puts, deletes */
 
-/* Adds a put to the batch; arguments as wide_batch_put. */
-extern void wt_modify_state_put(WtTable *t, wide_family_id family, wide_bytes key, wide_bytes qual,
-								int64 ts, int64 floor_ts, int64 ttl_us, wide_bytes value);
-/* Adds a delete to the batch; arguments as wide_batch_delete. */
-extern void wt_modify_state_delete(WtTable *t, wide_delete kind, wide_family_id family,
-								   wide_bytes key, wide_bytes qual, int64 ts);
 /* Adds deletes of the whole row, one in each family of the engine's table. */
 extern void wt_modify_state_delete_row(WtTable *t, const WtEngineTable *e, wide_bytes key);
 /* Puts the marker of the row (marker.h).  Requires: the table has markers. */

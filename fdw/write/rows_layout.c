@@ -35,7 +35,6 @@
 #include "fdw/row/cell_read.h"
 #include "fdw/row/map.h"
 #include "fdw/store/bytes.h"
-#include "fdw/store/row_lock.h"
 #include "fdw/table/bytes_text.h"
 #include "fdw/table/cell_value.h"
 #include "fdw/table/encode.h"
@@ -46,6 +45,7 @@
 #include "fdw/table/types.h"
 #include "fdw/write/modify_state.h"
 #include "fdw/xact/batch.h"
+#include "fdw/xact/change.h"
 #include "fdw/xact/engine_scan.h"
 
 /* A change of one cell in an UPDATE, before it goes to the batch. */
@@ -70,7 +70,7 @@ find_ts_of(WtModify *m, int family, wide_bytes qual)
 static bool
 lock_and_find(WtModify *m, wide_bytes key)
 {
-	wt_row_lock(m->e.table, key, false);
+	wt_change_lock_row(m->e.table, key, false);
 	return wt_cell_read_row_exists_again(&m->rows.exists, &m->e, key, &m->range);
 }
 
@@ -172,9 +172,9 @@ insert_map(WtModify *m, WtColumn *c, TupleTableSlot *slot, Datum d, wide_bytes k
 			continue;
 		wt_bytes_text_unshow(text.data, text.len, &m->value);
 		check_entry(m, c, q, wt_bytes_of(&m->value));
-		wt_modify_state_put(m->t, family, key, q,
-							wt_modify_state_stated_ts(m, slot, find_ts_of(m, c->family, q)),
-							PG_INT64_MIN, 0, wt_bytes_of(&m->value));
+		wt_change_put(m->t, family, key, q,
+					  wt_modify_state_stated_ts(m, slot, find_ts_of(m, c->family, q)), PG_INT64_MIN,
+					  0, wt_bytes_of(&m->value));
 		n++;
 	}
 	return n;
@@ -211,10 +211,10 @@ insert_cells(WtModify *m, TupleTableSlot *slot, wide_bytes key)
 				wt_cell_value_encode(c, slot->tts_values[i], &m->value);
 				value = wt_bytes_of(&m->value);
 			}
-			wt_modify_state_put(m->t, wt_modify_state_family(m, c->family), key,
-								(wide_bytes) {c->qual, c->qual_len},
-								wt_modify_state_stated_ts(m, slot, m->rows.ts_of[i]), PG_INT64_MIN,
-								0, value);
+			wt_change_put(m->t, wt_modify_state_family(m, c->family), key,
+						  (wide_bytes) {c->qual, c->qual_len},
+						  wt_modify_state_stated_ts(m, slot, m->rows.ts_of[i]), PG_INT64_MIN, 0,
+						  value);
 			n++;
 		}
 	}
@@ -423,7 +423,7 @@ move_shown(WtModify *m, wide_bytes key, const WtCellWrite *w, const WtCellRef *s
 						   wt_bytes_text_show_qualifier(w->qual),
 						   next),
 				 errhint("INSERT writes a version of any age and leaves the others as they are.")));
-	wt_modify_state_delete(m->t, WIDE_DELETE_VERSION, shown->family, key, w->qual, shown->ts);
+	wt_change_delete(m->t, WIDE_DELETE_VERSION, shown->family, key, w->qual, shown->ts);
 }
 
 /*
@@ -441,8 +441,8 @@ apply_writes(WtModify *m, wide_bytes key)
 		WtCellWrite *w = &m->rows.writes[i];
 
 		if (w->remove)
-			wt_modify_state_delete(m->t, WIDE_DELETE_COLUMN, wt_modify_state_family(m, w->family),
-								   key, w->qual, WIDE_TS_MAX);
+			wt_change_delete(m->t, WIDE_DELETE_COLUMN, wt_modify_state_family(m, w->family), key,
+							 w->qual, WIDE_TS_MAX);
 		else
 		{
 			refs[n].family = wt_modify_state_family(m, w->family);
@@ -461,7 +461,7 @@ apply_writes(WtModify *m, wide_bytes key)
 		r = &refs[n++];
 		if (w->ts_set && r->found)
 			move_shown(m, key, w, r);
-		wt_modify_state_put(m->t, r->family, key, w->qual, w->ts, r->floor_ts, 0, w->value);
+		wt_change_put(m->t, r->family, key, w->qual, w->ts, r->floor_ts, 0, w->value);
 	}
 }
 
@@ -508,9 +508,8 @@ copy_row(WtModify *m, wide_bytes from, wide_bytes to)
 		{
 			const wide_cell *c = &row.cells[i];
 
-			wt_modify_state_put(m->t, m->e.all[c->family], to, c->qualifier,
-								c->provisional ? WIDE_TS_AUTO : c->ts, PG_INT64_MIN, c->ttl_us,
-								c->value);
+			wt_change_put(m->t, m->e.all[c->family], to, c->qualifier,
+						  c->provisional ? WIDE_TS_AUTO : c->ts, PG_INT64_MIN, c->ttl_us, c->value);
 		}
 	}
 	wt_engine_scan_close(scan);
@@ -540,10 +539,10 @@ claim_row(WtModify *m, CmdType op, TupleTableSlot *planSlot, wide_bytes *key)
 	*key = wt_modify_state_old_key(m, planSlot, &m->key);
 	if (!wt_modify_state_first_time(m, *key))
 		return false;
-	wt_row_lock(m->e.table, *key, false);
-	if (wt_batch_leave_out(&m->writer, op, m->e.all, m->e.nall, *key, NULL))
+	wt_change_lock_row(m->e.table, *key, false);
+	if (wt_change_leave_out(m->t, &m->writer, op, m->e.all, m->e.nall, *key, NULL))
 		return false;
-	wt_batch_command_by(&m->writer);
+	wt_change_begin(m->t, &m->writer);
 	return true;
 }
 

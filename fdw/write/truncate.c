@@ -23,6 +23,7 @@
 #include "fdw/ddl/stored_table.h"
 #include "fdw/store/error.h"
 #include "fdw/store/store.h"
+#include "fdw/table/engine.h"
 #include "fdw/table/table.h"
 #include "fdw/table/types.h"
 #include "fdw/xact/batch.h"
@@ -77,6 +78,11 @@ wt_truncate_tables(List *rels, DropBehavior behavior, bool restart_seqs)
 		WtTable *t = wt_table(RelationGetRelid((Relation) lfirst(lc)));
 		WtEngineTable e;
 
+		if (t->engine != NULL)
+		{
+			t->engine->truncate(t);
+			continue;
+		}
 		/* the stored table may be one that another foreign table shows: it is emptied, too */
 		wt_stored_table_begin_empty(t->relid);
 		lock_stored_table(rels, t->relid);

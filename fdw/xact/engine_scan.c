@@ -26,17 +26,19 @@
 #include "fdw/store/clock.h"
 #include "fdw/store/error.h"
 #include "fdw/store/store.h"
+#include "fdw/table/engine.h"
 #include "fdw/xact/batch.h"
 #include "fdw/xact/snapshot.h"
 
 struct WtEngineScan
 {
 	WtEngineScanHead head;
-	dlist_node node;   /* in scans, while it is open */
-	MemoryContext cxt; /* of the struct and its copies; child of TopMemoryContext */
+	const WtEngine *other; /* the engine that it reads; NULL: the embedded one */
+	dlist_node node;	   /* in scans, while it is open */
+	MemoryContext cxt;	   /* of the struct and its copies; child of TopMemoryContext */
 
 	/* the statement */
-	WtSnapshot *snap;
+	WtSnapshot *snap;	 /* NULL: the engine has none */
 	Snapshot pg;		 /* PostgreSQL's snapshot; only its address is used */
 	int64 as_of;		 /* widetable.as_of when the scan was opened */
 	ResourceOwner owner; /* its release closes the scan */
@@ -118,6 +120,11 @@ open_engine_scan(WtEngineScan *s, const wide_range *ranges, int nranges)
 
 	spec.ranges = ranges;
 	spec.nranges = nranges;
+	if (s->other != NULL)
+	{
+		s->head.scan = s->other->open(s->pg, &spec);
+		return;
+	}
 	spec.own = wt_batch(false);
 	spec.own_mark = current_own_mark(s);
 	s->opened_with = wt_batch(false);
@@ -138,34 +145,43 @@ open_engine_scan(WtEngineScan *s, const wide_range *ranges, int nranges)
 static void
 begin_scan(WtEngineScan *s, Snapshot snapshot)
 {
-	s->snap = wt_snapshot_for(snapshot);
+	s->snap = s->other != NULL ? NULL : wt_snapshot_for(snapshot);
 	s->pg = snapshot;
 	s->as_of = wt_clock_as_of_unchecked();
 	s->owner = CurrentResourceOwner;
 	dlist_push_head(&scans, &s->node);
 }
 
-WtEngineScan *
-wt_engine_scan_hold_snapshot(Snapshot snapshot)
+/* Makes a scan without one of the engine's yet. */
+static WtEngineScan *
+new_scan(const WtEngine *other, Snapshot snapshot)
 {
 	MemoryContext cxt;
 	WtEngineScan *s;
 
-	(void) wt_store_db();
+	if (other == NULL)
+		(void) wt_store_db();
 	/* until it is open, an error frees it with the caller's context */
 	cxt = AllocSetContextCreate(CurrentMemoryContext, "widetable scan", ALLOCSET_SMALL_SIZES);
 	s = MemoryContextAllocZero(cxt, sizeof(WtEngineScan));
 	s->cxt = cxt;
-	s->head.newest = snapshot == NULL;
+	s->other = other;
+	s->head.newest = other == NULL && snapshot == NULL;
 	begin_scan(s, snapshot);
 	MemoryContextSetParent(cxt, TopMemoryContext);
 	return s;
 }
 
 WtEngineScan *
+wt_engine_scan_hold_snapshot(Snapshot snapshot)
+{
+	return new_scan(NULL, snapshot);
+}
+
+WtEngineScan *
 wt_engine_scan_open(Snapshot snapshot, wide_scan_spec *spec)
 {
-	WtEngineScan *s = wt_engine_scan_hold_snapshot(snapshot);
+	WtEngineScan *s = new_scan(wt_engine_of(spec->families[0].id), snapshot);
 	MemoryContext old = MemoryContextSwitchTo(s->cxt);
 
 	copy_spec(&s->spec, spec);
@@ -173,7 +189,7 @@ wt_engine_scan_open(Snapshot snapshot, wide_scan_spec *spec)
 	s->mark_given = snapshot == NULL && spec->own_mark != 0;
 	if (spec->own_mark == WT_OWN_NONE)
 		s->spec.own_mark = 0;
-	if (snapshot != NULL)
+	if (snapshot != NULL && s->other == NULL)
 		s->spec.own_mark = wt_batch_own_mark(snapshot);
 	open_engine_scan(s, spec->ranges, spec->nranges);
 	return s;
@@ -205,8 +221,8 @@ free_held(WtEngineScan *s)
 bool
 wt_engine_scan_keep(WtEngineScan *s)
 {
-	if (!is_open(s) || wt_batch(false) != NULL || s->opened_with != NULL || s->head.newest ||
-		s->head.scan == NULL || !wide_scan_set_aside(s->head.scan))
+	if (!is_open(s) || s->other != NULL || wt_batch(false) != NULL || s->opened_with != NULL ||
+		s->head.newest || s->head.scan == NULL || !wide_scan_set_aside(s->head.scan))
 		return false;
 	dlist_delete(&s->node);
 	wt_snapshot_unref(s->snap);
@@ -261,6 +277,8 @@ wt_engine_scan_read(WtEngineScan *s, wide_row *row)
 	wide_status st;
 
 	s->held = NULL;
+	if (s->other != NULL)
+		return s->other->next(s->head.scan, row);
 	while ((st = wide_scan_next(s->head.scan, row)) == WIDE_INTERRUPTED)
 		CHECK_FOR_INTERRUPTS();
 	if (st != WIDE_OK && st != WIDE_END)
@@ -276,6 +294,11 @@ wt_engine_scan_restart(WtEngineScan *s, const wide_range *ranges, int nranges)
 	wide_status st;
 
 	s->held = NULL;
+	if (s->other != NULL && s->head.scan != NULL)
+	{
+		s->other->restart(s->head.scan, ranges, nranges);
+		return;
+	}
 	if (s->head.newest)
 		wt_error_check(wide_snapshot_renew(s->snap->ws), "could not take a snapshot");
 	if (s->head.scan == NULL || s->opened_with != wt_batch(false))
@@ -299,14 +322,16 @@ void
 wt_engine_scan_stats(WtEngineScan *s, wide_scan_stats *out)
 {
 	memset(out, 0, sizeof(*out));
-	if (s->head.scan != NULL)
+	if (s->head.scan != NULL && s->other != NULL)
+		s->other->statistics(s->head.scan, out);
+	else if (s->head.scan != NULL)
 		wide_scan_statistics(s->head.scan, out);
 }
 
 bool
 wt_engine_scan_is_newest(WtEngineScan *s)
 {
-	return wide_snapshot_is_newest(s->snap->ws);
+	return s->other != NULL || wide_snapshot_is_newest(s->snap->ws);
 }
 
 /* ---------------------------------------------------------------- resting */
@@ -321,7 +346,7 @@ wt_engine_scan_hold_row(WtEngineScan *s, wide_row *row)
 static void
 rest_scan(WtEngineScan *s)
 {
-	if (s->head.scan == NULL)
+	if (s->head.scan == NULL || s->other != NULL)
 		return;
 	if (s->held != NULL)
 	{
@@ -351,9 +376,12 @@ static void
 close_scan(WtEngineScan *s)
 {
 	dlist_delete(&s->node);
-	if (s->head.scan != NULL)
+	if (s->head.scan != NULL && s->other != NULL)
+		s->other->close(s->head.scan);
+	else if (s->head.scan != NULL)
 		wide_scan_close(s->head.scan);
-	wt_snapshot_unref(s->snap);
+	if (s->snap != NULL)
+		wt_snapshot_unref(s->snap);
 	MemoryContextDelete(s->cxt);
 }
 

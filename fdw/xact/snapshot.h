@@ -23,7 +23,7 @@ typedef struct WtSnapshot
 	wide_snapshot *ws;
 	int refs;
 	ResourceOwner owner; /* holds one of the references for the rest of a statement; or NULL */
-	bool shared; /* offered to transactions that import the exported snapshot */
+	bool shared;		 /* offered to transactions that import the exported snapshot */
 } WtSnapshot;
 
 /* --------------------------------------------------------------- holding */

@@ -1,0 +1,120 @@
+/*
+ * engine.h
+ *		The door to engines that store tables elsewhere.
+ *
+ * The embedded engine (engine/wide.h) is the default.  The server option "engine" of a
+ * foreign table names another one, which offers the functions below.  Ids of tables and
+ * families tell which engine they belong to, so that most of the code only passes them on.
+ * What an engine cannot do is known from its capabilities when a statement is planned.
+ *
+ * The functions raise errors; their arguments mean what they mean in engine/wide.h.
+ */
+#ifndef WT_ENGINE_H
+#define WT_ENGINE_H
+
+#include "nodes/pg_list.h"
+#include "utils/snapshot.h"
+
+#include "engine/wide.h"
+#include "fdw/table/types.h"
+
+/* The table of an engine behind a foreign table, as the transaction sees it. */
+typedef struct WtEngineTable
+{
+	wide_table_id table;
+	uint64 generation; /* of the engine's catalog when this was found, or an earlier one */
+	Oid head;		   /* the foreign table whose lock is that of the stored table (ddl_lock.h) */
+
+	/* by the family's index in the WtTable */
+	wide_family_id families[WT_MAX_FAMILIES]; /* 0: does not exist yet */
+
+	/* all families, also those that the WtTable does not mention: a row exists by any of them */
+	int nall;
+	wide_family_id all[WT_MAX_FAMILIES];
+} WtEngineTable;
+
+/* What an engine can do.  The embedded one can do everything. */
+typedef enum WtCapability
+{
+	WT_CAN_ROW_LOCKS = 0x01,  /* FOR UPDATE; a row is locked before it is read and changed */
+	WT_CAN_SNAPSHOT = 0x02,	  /* REPEATABLE READ: all reads of a transaction see one moment */
+	WT_CAN_PREDICATES = 0x04, /* conditions on cells are tested where the cells are */
+	WT_CAN_SPLIT = 0x08,	  /* parts of a table are known: parallel scans, samples */
+	WT_CAN_MAINTAIN = 0x10	  /* the functions for operation, and other views of what is stored */
+} WtCapability;
+
+typedef struct WtEngine
+{
+	const char *name;
+	unsigned can; /* WtCapability, ORed */
+
+	/* ------------------------------------------------------------- tables */
+
+	/* as wt_engine_table() */
+	bool (*find)(WtTable *t, bool create, WtEngineTable *out);
+	/* returns all *n families in the order of e->all, palloc'd */
+	wide_family *(*families)(const WtEngineTable *e, int *n);
+	/* sets *out to the estimate for the family; range NULL: the whole table */
+	void (*estimate)(wide_family_id family, const wide_range *range, wide_estimate *out);
+	/* CREATE and ALTER FOREIGN TABLE: makes what is stored agree with it */
+	void (*define)(WtTable *t, bool created);
+	void (*truncate)(WtTable *t);
+
+	/* -------------------------------------------------------------- scans */
+
+	/*
+	 * Opens a scan.  pg: the statement's snapshot; it sees the changes of earlier commands
+	 * of the transaction; NULL: all of them.  spec->own is not used.  A row that it returns
+	 * may have `unsure` set for all predicates.
+	 */
+	wide_scan *(*open)(Snapshot pg, const wide_scan_spec *spec);
+	bool (*next)(wide_scan *scan, wide_row *row);
+	void (*restart)(wide_scan *scan, const wide_range *ranges, int nranges);
+	void (*statistics)(const wide_scan *scan, wide_scan_stats *out);
+	/* closes it, also after an error, and raises none */
+	void (*close)(wide_scan *scan);
+
+	/* ------------------------------------------------------------ changes */
+
+	/* A command of the transaction is about to change the table. */
+	void (*begin)(WtTable *t);
+	void (*put)(WtTable *t, wide_family_id family, wide_bytes key, wide_bytes qual, int64 ts,
+				int64 ttl_us, wide_bytes value);
+	void (*remove)(WtTable *t, wide_delete kind, wide_family_id family, wide_bytes key,
+				   wide_bytes qual, int64 ts);
+} WtEngine;
+
+/* The bit of ids of tables and families that are not the embedded engine's.  The engine that
+ * registers as the n-th has the ids n << WT_ENGINE_SHIFT and up, with this bit. */
+#define WT_ENGINE_OTHER 0x80000000u
+#define WT_ENGINE_SHIFT 24
+
+/* Adds an engine.  Returns: its first id.  Requires: called when the library is loaded. */
+extern uint32 wt_engine_register(const WtEngine *engine);
+
+/* Returns: the engine with this name; NULL: there is none. */
+extern const WtEngine *wt_engine_by_name(const char *name);
+
+/* Returns: the names of all engines, for a hint; palloc'd. */
+extern char *wt_engine_names(void);
+
+/* Returns: the engine that the id of a table or family belongs to; NULL: the embedded one. */
+extern const WtEngine *wt_engine_of_other(uint32 id);
+
+static inline const WtEngine *
+wt_engine_of(uint32 id)
+{
+	return likely((id & WT_ENGINE_OTHER) == 0) ? NULL : wt_engine_of_other(id);
+}
+
+/* Returns: true if the engine of the table (t->engine) has the capability. */
+static inline bool
+wt_engine_can(const WtTable *t, WtCapability what)
+{
+	return t->engine == NULL || (t->engine->can & what) != 0;
+}
+
+/* Errors: 0A000 if the engine of the table has not the capability; action: "cannot ..." */
+extern void wt_engine_require(const WtTable *t, WtCapability what, const char *action);
+
+#endif /* WT_ENGINE_H */
