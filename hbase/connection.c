@@ -1,0 +1,531 @@
+/* connection.c - a connection to one service of one server, and the calls that wait for it */
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <unistd.h>
+#include "hbase/cell_block.h"
+#include "hbase/connection.h"
+#include "hbase/proto/rpc.pb-c.h"
+#include "hbase/wire.h"
+
+#define RECEIVE	   ((size_t) 64 * 1024)		  /* bytes that are received at a time */
+#define GROW	   ((size_t) 1024 * 1024)	  /* room that a length alone is worth */
+#define KEEP	   ((size_t) 4 * 1024 * 1024) /* the largest buffer that is kept */
+#define IDLE_US	   ((int64_t) 1000000) /* from then on a connection is looked at before use */
+#define FATAL_CALL UINT32_MAX		   /* the id of an answer that is meant for all calls */
+#define LENGTH_MAX ((size_t) 1 << 30)  /* of a frame; a larger one is no length */
+
+static void
+close_socket(hb_client *client, hb_connection *c)
+{
+	if (c->fd >= 0)
+		close(c->fd);
+	c->fd = -1;
+	c->connected = false;
+	c->out.len = c->sent = c->in.len = 0;
+	if (c->in.cap > KEEP)
+		hb_memory_free(&client->host, &c->in);
+	if (c->out.cap > KEEP)
+		hb_memory_free(&client->host, &c->out);
+}
+
+void
+hb_connection_fail(hb_client *client, hb_connection *c, const hb_failure *failure)
+{
+	hb_call *call;
+
+	close_socket(client, c);
+	while ((call = c->calls) != NULL)
+	{
+		c->calls = call->next;
+		call->next = NULL;
+		call->connection = NULL;
+		call->state = HB_CALL_FAILED;
+		call->failure = *failure;
+	}
+}
+
+static void
+lost(hb_client *client, hb_connection *c, const char *what)
+{
+	hb_failure f;
+
+	hb_status_set(&f, HB_LOST, HB_CURE_RELOCATE, &c->server, "%s %s:%d: %s",
+				  c->connected ? "connection lost to" : "cannot connect to", c->server.host,
+				  c->server.port, what);
+	hb_connection_fail(client, c, &f);
+}
+
+static void
+garbage(hb_client *client, hb_connection *c, const char *what)
+{
+	hb_failure f;
+
+	hb_status_set(&f, HB_PROTOCOL, HB_CURE_NONE, &c->server,
+				  "the answer of %s:%d cannot be understood: %s", c->server.host, c->server.port,
+				  what);
+	hb_connection_fail(client, c, &f);
+}
+
+static void
+no_memory(hb_client *client, hb_connection *c)
+{
+	hb_failure f;
+
+	hb_status_set(&f, HB_NOMEM, HB_CURE_NONE, &c->server, "out of memory");
+	hb_connection_fail(client, c, &f);
+}
+
+/* ---- opening ---- */
+
+static hb_status
+resolve(hb_client *client, hb_connection *c)
+{
+	struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
+	struct addrinfo *list = NULL;
+	char port[16];
+	int r;
+
+	snprintf(port, sizeof port, "%d", c->server.port);
+	r = getaddrinfo(c->server.host, port, &hints, &list);
+	c->n_addresses = 0;
+	for (struct addrinfo *a = list; r == 0 && a != NULL && c->n_addresses < HB_ADDRESSES;
+		 a = a->ai_next)
+	{
+		if (a->ai_addrlen <= sizeof c->addresses[0])
+			memcpy(&c->addresses[c->n_addresses++], a->ai_addr, a->ai_addrlen);
+	}
+	if (list != NULL)
+		freeaddrinfo(list);
+	if (c->n_addresses > 0)
+		return HB_OK;
+	hb_status_set(&client->failure, HB_LOST, HB_CURE_RELOCATE, &c->server,
+				  "the address of %s is not known: %s", c->server.host,
+				  r != 0 ? gai_strerror(r) : "no address");
+	return HB_LOST;
+}
+
+/* Begins to connect to the address in use, or one behind it.  Returns false, errno, if none is
+ * left. */
+static bool
+try_addresses(hb_connection *c)
+{
+	int one = 1;
+
+	for (; c->address < c->n_addresses; c->address++)
+	{
+		struct sockaddr *a = (struct sockaddr *) &c->addresses[c->address];
+		socklen_t n = a->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+											   : sizeof(struct sockaddr_in);
+
+		c->fd = socket(a->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+		if (c->fd < 0)
+			continue;
+		(void) setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+		(void) setsockopt(c->fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
+		if (connect(c->fd, a, n) == 0 || errno == EINPROGRESS || errno == EINTR)
+			return true;
+		close(c->fd);
+		c->fd = -1;
+	}
+	return false;
+}
+
+static hb_status
+append_preamble(hb_client *client, hb_connection *c)
+{
+	static const uint8_t preamble[] = {'H', 'B', 'a', 's', 0, 80}; /* version 0, simple */
+	Hbp__ConnectionHeader h = HBP__CONNECTION_HEADER__INIT;
+	Hbp__UserInformation user = HBP__USER_INFORMATION__INIT;
+	uint8_t length[4];
+	size_t n;
+
+	user.effective_user = hb_pb(hb_text(client->user));
+	h.user_info = &user;
+	h.has_service_name = h.has_cell_block_codec_class = 1;
+	h.service_name = hb_pb(hb_text(c->service));
+	h.cell_block_codec_class = hb_pb(hb_text(HB_CELL_BLOCK_CODEC));
+	n = protobuf_c_message_get_packed_size(&h.base);
+	hb_wire_put32(length, (uint32_t) n);
+	HB_TRY(hb_memory_append(&client->host, &c->out, preamble, sizeof preamble));
+	HB_TRY(hb_memory_append(&client->host, &c->out, length, sizeof length));
+	HB_TRY(hb_memory_reserve(&client->host, &c->out, n));
+	c->out.len += protobuf_c_message_pack(&h.base, c->out.data + c->out.len);
+	return HB_OK;
+}
+
+static hb_status
+open_connection(hb_client *client, hb_connection *c)
+{
+	c->address = 0;
+	HB_TRY(resolve(client, c));
+	HB_TRY_MEMORY(client, append_preamble(client, c));
+	if (try_addresses(c))
+		return HB_OK;
+	hb_status_set(&client->failure, HB_LOST, HB_CURE_RELOCATE, &c->server,
+				  "cannot connect to %s:%d: %s", c->server.host, c->server.port, strerror(errno));
+	close_socket(client, c);
+	return HB_LOST;
+}
+
+/* True if the server has closed an idle connection. */
+static bool
+is_stale(hb_client *client, hb_connection *c)
+{
+	char byte;
+	int64_t now;
+	ssize_t r;
+
+	if (c->calls != NULL || !c->connected)
+		return false;
+	now = hb_now(client);
+	if (now - c->used_us < IDLE_US)
+		return false;
+	r = recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+	return r == 0 || (r < 0 && errno != EAGAIN && errno != EINTR && errno != EWOULDBLOCK);
+}
+
+hb_status
+hb_connection_get(hb_client *client, const hb_server *server, const char *service,
+				  hb_connection **connection)
+{
+	hb_connection *c = client->connections;
+
+	while (c != NULL && (c->server.port != server->port || strcmp(c->service, service) != 0 ||
+						 strcmp(c->server.host, server->host) != 0))
+		c = c->next;
+	if (c == NULL)
+	{
+		c = client->host.alloc(client->host.ctx, sizeof *c);
+		if (c == NULL)
+			return hb_status_fail(client, HB_NOMEM, "out of memory");
+		memset(c, 0, sizeof *c);
+		c->fd = -1;
+		c->server = *server;
+		c->service = service;
+		c->next = client->connections;
+		client->connections = c;
+	}
+	*connection = c;
+	if (c->fd >= 0 && is_stale(client, c))
+		close_socket(client, c);
+	return c->fd >= 0 ? HB_OK : open_connection(client, c);
+}
+
+/* ---- calls ---- */
+
+void
+hb_connection_add(hb_connection *c, hb_call *call)
+{
+	call->connection = c;
+	call->state = HB_CALL_WAITING;
+	call->next = c->calls;
+	c->calls = call;
+}
+
+void
+hb_connection_drop(hb_call *call)
+{
+	if (call->state == HB_CALL_WAITING)
+	{
+		hb_call **p = &call->connection->calls;
+
+		while (*p != call)
+			p = &(*p)->next;
+		*p = call->next;
+	}
+	call->next = NULL;
+	call->connection = NULL;
+	call->state = HB_CALL_IDLE;
+}
+
+/* ---- sending ---- */
+
+/* Returns true once the connection is established. */
+static bool
+finish_connecting(hb_client *client, hb_connection *c)
+{
+	struct sockaddr_storage peer;
+	socklen_t len = sizeof peer;
+	int error = 0;
+	socklen_t n = sizeof error;
+
+	if (c->connected)
+		return true;
+	(void) getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &n);
+	if (error == 0)
+	{
+		c->connected = getpeername(c->fd, (struct sockaddr *) &peer, &len) == 0;
+		return c->connected;
+	}
+	close(c->fd);
+	c->fd = -1;
+	c->address++;
+	errno = error;
+	if (!try_addresses(c))
+		lost(client, c, strerror(errno));
+	return false;
+}
+
+void
+hb_connection_flush(hb_client *client, hb_connection *c)
+{
+	if (c->fd < 0 || !finish_connecting(client, c))
+		return;
+	while (c->sent < c->out.len)
+	{
+		ssize_t r = send(c->fd, c->out.data + c->sent, c->out.len - c->sent, MSG_NOSIGNAL);
+
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+			return;
+		if (r < 0)
+		{
+			lost(client, c, strerror(errno));
+			return;
+		}
+		c->sent += (size_t) r;
+	}
+	c->sent = c->out.len = 0;
+	if (c->out.cap > KEEP)
+		hb_memory_free(&client->host, &c->out);
+}
+
+/* ---- receiving ---- */
+
+static void
+remote_failure(hb_connection *c, const Hbp__ExceptionResponse *x, hb_failure *f)
+{
+	hb_bytes name = hb_from_pb(x->exception_class_name);
+	hb_bytes text = hb_from_pb(x->stack_trace);
+	const uint8_t *newline = text.len > 0 ? memchr(text.data, '\n', text.len) : NULL;
+	hb_cure cure;
+	hb_status st = hb_exception_meaning(name, text,
+										x->do_not_retry ? HB_RETRY_FORBIDDEN : HB_RETRY_ALLOWED,
+										&cure);
+
+	if (x->server_overloaded && cure == HB_CURE_RETRY)
+		st = HB_BUSY;
+	hb_status_set(f, st, cure, &c->server, " ");
+	hb_status_text(f->error.java_class, sizeof f->error.java_class, name);
+	if (newline != NULL)
+		text.len = (size_t) (newline - text.data);
+	hb_status_text(f->error.message, sizeof f->error.message, text);
+	memcpy(f->error.text, f->error.message, sizeof f->error.message);
+}
+
+static hb_call *
+take_call(hb_connection *c, uint32_t id)
+{
+	for (hb_call **p = &c->calls; *p != NULL; p = &(*p)->next)
+	{
+		hb_call *call = *p;
+
+		if (call->id == id)
+		{
+			*p = call->next;
+			call->next = NULL;
+			call->connection = NULL;
+			return call;
+		}
+	}
+	return NULL;
+}
+
+/* Splits the frame of a call into message and cells.  Returns NULL or what is wrong. */
+static const char *
+split_frame(hb_call *call, hb_bytes rest, const Hbp__CellBlockMeta *meta)
+{
+	if (!hb_wire_delimited(&rest, &call->message))
+		return "the message is cut";
+	call->cells = rest;
+	if (rest.len != (meta == NULL ? 0 : meta->length))
+		return "the cell block has another length than announced";
+	return NULL;
+}
+
+/* Deals with the frame at the front of c->in, which has 4 + n bytes. */
+static void
+take_frame(hb_client *client, hb_connection *c, size_t n)
+{
+	hb_bytes rest = {c->in.data + 4, n};
+	hb_bytes header;
+	Hbp__ResponseHeader *h;
+	hb_call *call;
+	const char *wrong;
+
+	hb_arena_reset(&client->header);
+	if (!hb_wire_delimited(&rest, &header))
+	{
+		garbage(client, c, "the header is cut");
+		return;
+	}
+	h = (Hbp__ResponseHeader *) protobuf_c_message_unpack(&hbp__response_header__descriptor,
+														  &client->header.allocator, header.len,
+														  header.data);
+	if (h == NULL && client->header.failed)
+	{
+		no_memory(client, c);
+		return;
+	}
+	if (h == NULL || !h->has_call_id)
+	{
+		garbage(client, c, "the header is no header");
+		return;
+	}
+	if (h->exception != NULL && h->call_id == FATAL_CALL)
+	{
+		hb_failure f;
+
+		remote_failure(c, h->exception, &f);
+		hb_connection_fail(client, c, &f);
+		return;
+	}
+	call = take_call(c, h->call_id);
+	if (call != NULL && h->exception != NULL)
+	{
+		remote_failure(c, h->exception, &call->failure);
+		call->state = HB_CALL_FAILED;
+	}
+	else if (call != NULL)
+	{
+		size_t at = (size_t) (rest.data - c->in.data);
+		hb_buffer old = call->frame;
+
+		if (c->in.len == 4 + n)
+		{
+			/* nothing follows: the buffers change places */
+			call->frame = c->in;
+			old.len = 0;
+			c->in = old;
+		}
+		else if (hb_memory_set(&client->host, &call->frame, (hb_bytes) {c->in.data, 4 + n}) !=
+				 HB_OK)
+		{
+			hb_connection_add(c, call);
+			no_memory(client, c);
+			return;
+		}
+		wrong = split_frame(call, (hb_bytes) {call->frame.data + at, 4 + n - at},
+							h->cell_block_meta);
+		call->state = HB_CALL_DONE;
+		if (wrong != NULL)
+		{
+			hb_connection_add(c, call);
+			garbage(client, c, wrong);
+			return;
+		}
+	}
+	if (c->in.len >= 4 + n)
+	{
+		c->in.len -= 4 + n;
+		memmove(c->in.data, c->in.data + 4 + n, c->in.len);
+	}
+}
+
+/* Deals with all whole frames in c->in.  Returns the bytes that are missing of the next one, as far
+ * as its length is known; 0 if the connection was closed. */
+static size_t
+take_frames(hb_client *client, hb_connection *c)
+{
+	while (c->fd >= 0 && c->in.len >= 4)
+	{
+		size_t n = hb_wire_get32(c->in.data);
+
+		if (n > client->max_response || n > LENGTH_MAX)
+		{
+			hb_failure f;
+
+			if (n > LENGTH_MAX)
+			{
+				garbage(client, c, "a length is too large");
+				return 0;
+			}
+			hb_status_set(&f, HB_TOOLARGE, HB_CURE_NONE, &c->server,
+						  "an answer of %zu bytes is larger than the limit of %zu", n,
+						  client->max_response);
+			hb_connection_fail(client, c, &f);
+			return 0;
+		}
+		if (c->in.len < 4 + n)
+			return 4 + n - c->in.len;
+		take_frame(client, c, n);
+	}
+	return c->fd < 0 ? 0 : 4 - c->in.len;
+}
+
+static void
+receive(hb_client *client, hb_connection *c)
+{
+	size_t missing = take_frames(client, c);
+
+	while (missing > 0)
+	{
+		size_t room = missing < RECEIVE ? RECEIVE : missing;
+		ssize_t r;
+
+		/* memory grows with what has come, not with what was announced */
+		if (room > c->in.len + GROW)
+			room = c->in.len + GROW;
+		if (hb_memory_reserve(&client->host, &c->in, room) != HB_OK)
+		{
+			no_memory(client, c);
+			return;
+		}
+		r = recv(c->fd, c->in.data + c->in.len, room, 0);
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+			return;
+		if (r <= 0)
+		{
+			lost(client, c, r == 0 ? "the server has closed it" : strerror(errno));
+			return;
+		}
+		c->in.len += (size_t) r;
+		missing = take_frames(client, c);
+		if (c->calls == NULL || (size_t) r < room)
+			return;
+	}
+}
+
+void
+hb_connection_pump(hb_client *client, hb_connection *c)
+{
+	hb_connection_flush(client, c);
+	if (c->fd >= 0 && c->connected)
+		receive(client, c);
+}
+
+/* ---- closing ---- */
+
+void
+hb_connection_close(hb_client *client, hb_which which, hb_status status)
+{
+	hb_failure f;
+
+	hb_status_set(&f, status, HB_CURE_RELOCATE, NULL, "the connection was closed");
+	for (hb_connection *c = client->connections; c != NULL; c = c->next)
+	{
+		if (which == HB_WHICH_ALL || (which == HB_WHICH_BUSY) == (c->calls != NULL))
+			hb_connection_fail(client, c, &f);
+	}
+}
+
+void
+hb_connection_free(hb_client *client)
+{
+	hb_connection *c;
+
+	hb_connection_close(client, HB_WHICH_ALL, HB_LOST);
+	while ((c = client->connections) != NULL)
+	{
+		client->connections = c->next;
+		hb_memory_free(&client->host, &c->in);
+		hb_memory_free(&client->host, &c->out);
+		client->host.free(client->host.ctx, c);
+	}
+}
