@@ -26,6 +26,18 @@ THIS := $(lastword $(MAKEFILE_LIST))
 # the sources of all rooms (engine/*/, fdw/*/) and those above the rooms
 SOURCES := $(sort $(foreach d,engine fdw,$(wildcard $(TOP)$d/*.c $(TOP)$d/*/*.c)))
 OBJS = $(patsubst $(TOP)%.c,%.o,$(SOURCES))
+
+# The engine "hbase" (hbase/, fdw/remote/) needs protobuf-c, its library and its compiler.  HBASE=0
+# builds without it.
+HBASE ?= $(shell pkg-config --exists libprotobuf-c 2>/dev/null && command -v protoc-c >/dev/null && echo 1)
+PROTOS := $(patsubst $(TOP)%.proto,%,$(wildcard $(TOP)hbase/proto/*.proto))
+ifeq ($(HBASE),1)
+PROTO_HEADERS = $(PROTOS:=.pb-c.h)
+HBASE_OBJS = $(patsubst $(TOP)%.c,%.o,$(sort $(wildcard $(TOP)hbase/*.c))) $(PROTOS:=.pb-c.o)
+OBJS += $(HBASE_OBJS)
+else
+OBJS := $(filter-out fdw/remote/%,$(OBJS))
+endif
 # includes are written from the top of the checkout: "engine/wide.h"
 PG_CPPFLAGS = -I$(srcdir) -D_GNU_SOURCE
 PG_CFLAGS = -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers
@@ -36,6 +48,10 @@ endif
 # foo.d lists the headers that foo.o was compiled with; it is included at the end
 PG_CFLAGS += -MMD -MP
 SHLIB_LINK = -lzstd -lxxhash -lpthread -lm
+ifeq ($(HBASE),1)
+PG_CPPFLAGS += -DWT_HBASE
+SHLIB_LINK += -lprotobuf-c
+endif
 # calls inside the library and into the server are direct
 PG_CFLAGS += -fno-semantic-interposition -fno-plt
 SHLIB_LINK += -Wl,-Bsymbolic-functions
@@ -44,7 +60,7 @@ REGRESS = $(shell cat $(CURDIR)/sql/schedule 2>/dev/null)
 REGRESS_OPTS = --inputdir=. --load-extension=widetable
 
 # also objects whose source no longer exists
-EXTRA_CLEAN = program/widetable_check.o program/widetable_check.d $(foreach d,engine fdw,$(wildcard $(foreach e,o d bc,$d/*.$e $d/*/*.$e)))
+EXTRA_CLEAN = $(foreach e,c h o d bc,$(PROTOS:=.pb-c.$e)) $(foreach e,o d bc,$(wildcard hbase/*.$e)) program/widetable_check.o program/widetable_check.d $(foreach d,engine fdw,$(wildcard $(foreach e,o d bc,$d/*.$e $d/*/*.$e)))
 
 PG_CONFIG ?= pg_config
 
@@ -80,12 +96,20 @@ PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
 # the server's flags warn about declarations after statements, which this code uses
-engine/%.o fdw/%.o: override CFLAGS := $(filter-out -Wdeclaration-after-statement,$(CFLAGS))
+engine/%.o fdw/%.o hbase/%.o: override CFLAGS := $(filter-out -Wdeclaration-after-statement,$(CFLAGS))
 # The engine's symbols are not exported: otherwise a function of the server with the
 # same name would be called instead.  Symbols of fdw/ begin with wt and are exported:
 # before version 16 PostgreSQL's macros do not mark its entry points as visible.
 # After the line above, which sets the flags anew.
-engine/%.o: override CFLAGS += -fvisibility=hidden
+engine/%.o hbase/%.o: override CFLAGS += -fvisibility=hidden
+
+ifeq ($(HBASE),1)
+hbase/proto/%.pb-c.c hbase/proto/%.pb-c.h: $(TOP)hbase/proto/%.proto
+	@mkdir -p $(@D)
+	protoc-c -I$(TOP) --c_out=. $(TOP)hbase/proto/$*.proto
+$(HBASE_OBJS): $(PROTO_HEADERS)
+.SECONDARY: $(PROTO_HEADERS) $(PROTOS:=.pb-c.c)
+endif
 
 # a program: the engine without a server
 program/widetable_check: program/widetable_check.o $(filter engine/%,$(OBJS))

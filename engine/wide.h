@@ -972,6 +972,7 @@ typedef struct wide_scan_spec
 	uint64_t own_mark;			/* only operations of own before this mark */
 	uint32_t row_cells;			/* most cells in one wide_row; 0 = 4096 */
 	uint32_t row_limit;			/* most cells of a row, the first ones in order; 0 = all */
+	uint64_t row_hint;			/* the caller probably reads no more rows; 0 = not known */
 	wide_row_filter row_filter; /* may be NULL */
 	bool filter_follows; /* its answers depend on returned rows: the scan reads no rows ahead */
 	void *filter_arg;

@@ -19,6 +19,7 @@
 #include "fdw/plan/aggregate_plan.h"
 #include "fdw/plan/scan_path.h"
 #include "fdw/plan/scan_size.h"
+#include "fdw/remote/remote_engine.h"
 #include "fdw/scan/analyze.h"
 #include "fdw/scan/explain.h"
 #include "fdw/scan/foreign_scan.h"
@@ -32,6 +33,7 @@
 #include "fdw/store/stop_point.h"
 #include "fdw/store/store.h"
 #include "fdw/store/compaction_worker.h"
+#include "fdw/table/table.h"
 #include "fdw/write/direct_modify.h"
 #include "fdw/write/modify.h"
 #include "fdw/write/truncate.h"
@@ -57,6 +59,9 @@ _PG_init(void)
 	wt_store_request();
 	wt_compaction_worker_on_databases(wt_stored_table_drop_lost);
 	wt_row_lock_init();
+	/* before wt_commit_init(): callbacks that are registered later are called first at a commit, so
+	 * other engines send when the embedded one has done what can fail */
+	WT_WITH_HBASE(wt_remote_engine_init());
 	wt_commit_init();
 	wt_batch_init();
 	wt_engine_scan_init();
@@ -102,6 +107,7 @@ wt_handler(PG_FUNCTION_ARGS)
 	r->EndForeignInsert = wt_modify_end_insert;
 	r->IsForeignRelUpdatable = wt_modify_is_updatable;
 	r->ExplainForeignModify = wt_modify_explain;
+	r->ImportForeignSchema = wt_table_import;
 	r->ExecForeignTruncate = wt_truncate_tables;
 
 	r->PlanDirectModify = wt_direct_modify_plan;

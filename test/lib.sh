@@ -93,7 +93,7 @@ find_pg() {
 # sets PG_CONFIG, PG_VERSION and BIN
 get_tools() {
 	if have dpkg-query; then
-		need_packages gcc make libc6-dev libzstd-dev libxxhash-dev gzip xz-utils perl-base "$@"
+		need_packages gcc make libc6-dev libzstd-dev libxxhash-dev libprotobuf-c-dev protobuf-c-compiler pkg-config gzip xz-utils perl-base "$@"
 		if [ -n "${PG_CONFIG:-}" ]; then :
 		elif ! find_pg; then
 			MISSING="postgresql-NN postgresql-server-dev-NN"
@@ -227,7 +227,7 @@ build() {
 # as new, and lists them in $WORK/changed.  Removes the files that the checkout no
 # longer has.  Objects are neither copied nor removed.
 copy_sources() {
-	(cd "$TOP" && find Makefile widetable.control bin program engine fdw sql expected test examples/monitoring README.md -type f \
+	(cd "$TOP" && find Makefile widetable.control bin program engine hbase fdw sql expected test examples/monitoring README.md -type f \
 		! -name '*.[ado]' ! -name '*.so' ! -name '*.bc' ! -path 'test/engine/build*' ! -path program/widetable_check -exec cksum {} + | sort) >"$WORK/sources.new" || return 1
 	[ -f "$WORK/sources" ] || : >"$WORK/sources"
 	comm -13 "$WORK/sources" "$WORK/sources.new" | cut -d' ' -f3- >"$WORK/changed"

@@ -25,9 +25,11 @@
 #include "fdw/store/bytes.h"
 #include "fdw/store/clock.h"
 #include "fdw/store/compat.h"
+#include "fdw/table/engine.h"
 #include "fdw/table/key_argument.h"
 #include "fdw/table/table.h"
 #include "fdw/table/types.h"
+#include "fdw/xact/change.h"
 
 void
 wt_call_need_arg(FunctionCallInfo fcinfo, int n, const char *name)
@@ -137,6 +139,22 @@ void
 wt_call_engine(WtCall *c, bool create)
 {
 	c->stored = wt_engine_table(c->t, create, &c->e);
+}
+
+void
+wt_call_begin_change(WtCall *c)
+{
+	if (c->t->engine != NULL)
+		c->t->engine->row_begin(c->t, c->key);
+	else
+		wt_change_lock_row(c->e.table, c->key, false);
+}
+
+void
+wt_call_end_change(WtCall *c)
+{
+	if (c->t->engine != NULL)
+		c->t->engine->row_execute(c->t, NULL);
 }
 
 void

@@ -68,4 +68,12 @@ extern void wt_call_acl(WtCall *c, AclMode mode, const WtColumn *column);
  */
 extern void wt_call_engine(WtCall *c, bool create);
 
+/*
+ * Around a read-modify-write of the row c->key: locks it; in an engine without row locks, what is
+ * changed in between is one operation that wt_call_end_change makes at once.
+ * Requires: wt_call_engine and wt_call_key.
+ */
+extern void wt_call_begin_change(WtCall *c);
+extern void wt_call_end_change(WtCall *c);
+
 #endif /* WT_CALL_H */

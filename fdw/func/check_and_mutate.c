@@ -28,6 +28,7 @@
 #include "fdw/store/bytes.h"
 #include "fdw/table/cell_value.h"
 #include "fdw/table/encoding.h"
+#include "fdw/table/engine.h"
 #include "fdw/table/key_text.h"
 #include "fdw/table/types.h"
 #include "fdw/table/type_kind.h"
@@ -389,6 +390,22 @@ mutate_all(WtCall *c, Jsonb *list)
 	}
 }
 
+/*
+ * Ends the change.  In an engine without row locks it is made if the cell still is as it was read.
+ * Returns: false if another change of it came in between: the caller reads it again.
+ */
+static bool
+end_change(WtCall *c, const WtCallCell *cell)
+{
+	WtEngineCheck check = {.family = cell->ref.family, .qual = cell->ref.qual};
+
+	if (c->t->engine == NULL)
+		return true;
+	if (cell->ref.found)
+		check.value = cell->ref.value;
+	return c->t->engine->row_execute(c->t, &check);
+}
+
 PG_FUNCTION_INFO_V1(wt_sql_check_and_mutate);
 
 Datum
@@ -420,10 +437,15 @@ wt_sql_check_and_mutate(PG_FUNCTION_ARGS)
 	/* the mutations may write the first row of the table */
 	wt_call_engine(&c, true);
 	cell.ref.family = wt_cell_argument_family(&c, &cell);
-	wt_change_lock_row(c.e.table, c.key, false);
-	wt_cell_argument_read_newest(&c, &cell.ref, 1);
-	holds = check_holds(&c, &cell, op, PG_GETARG_DATUM(4), get_fn_expr_argtype(fcinfo->flinfo, 4));
-	mutate_all(&c, lists[holds ? 0 : 1]);
-	wt_cell_argument_finish(&c, true);
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		wt_call_begin_change(&c);
+		wt_cell_argument_read_newest(&c, &cell.ref, 1);
+		holds = check_holds(&c, &cell, op, PG_GETARG_DATUM(4),
+							get_fn_expr_argtype(fcinfo->flinfo, 4));
+		mutate_all(&c, lists[holds ? 0 : 1]);
+		wt_cell_argument_finish(&c, true);
+	} while (!end_change(&c, &cell));
 	PG_RETURN_BOOL(holds);
 }

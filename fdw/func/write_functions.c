@@ -44,6 +44,7 @@
 #include "fdw/store/compat.h"
 #include "fdw/table/cell_value.h"
 #include "fdw/table/encoding.h"
+#include "fdw/table/engine.h"
 #include "fdw/table/types.h"
 #include "fdw/xact/change.h"
 
@@ -55,11 +56,11 @@ ts_argument(FunctionCallInfo fcinfo, int n, int64 if_null)
 }
 
 /*
- * Starts a call f(rel, key, col, ...) that changes a cell: finds the cell and locks
- * the row.  arg3: the name of argument 3 if it must not be NULL; mode: privileges.
+ * Starts a call f(rel, key, col, ...) that changes a cell: finds the cell.  arg3: the name of
+ * argument 3 if it must not be NULL; mode: privileges.
  */
 static void
-lock_cell(WtCall *c, FunctionCallInfo fcinfo, const char *function, const char *arg3, AclMode mode,
+find_cell(WtCall *c, FunctionCallInfo fcinfo, const char *function, const char *arg3, AclMode mode,
 		  WtCallCell *cell)
 {
 	const char *col;
@@ -70,7 +71,28 @@ lock_cell(WtCall *c, FunctionCallInfo fcinfo, const char *function, const char *
 		wt_call_need_arg(fcinfo, 3, arg3);
 	wt_call_key(c, fcinfo);
 	wt_cell_argument_find(c, col, mode, cell);
-	wt_change_lock_row(c->e.table, c->key, false);
+}
+
+/* Returns the counter, or the bytes, that the operation has made of a cell, in an engine without
+ * row locks. */
+static wide_bytes
+result_of(WtCall *c, const WtCallCell *cell)
+{
+	wide_bytes value;
+
+	if (!c->t->engine->row_result(cell->ref.family, cell->ref.qual, &value))
+		elog(ERROR, "the engine has not returned the changed cell");
+	return value;
+}
+
+static int64
+counter_of(WtCall *c, const WtCallCell *cell)
+{
+	wide_bytes value = result_of(c, cell);
+	uint64 v = 0;
+
+	memcpy(&v, value.data, Min(value.len, sizeof(v)));
+	return (int64) pg_ntoh64(v);
 }
 
 /* The value of a counter that was read, 0 without a cell; 42804 if it has not 8 bytes. */
@@ -168,7 +190,12 @@ wt_write_functions_increment(WtCall *c, WtCallCell *cells, const int64 *deltas, 
 	{
 		wt_write_functions_check_counter(c, &cells[i]);
 		refs[i] = cells[i].ref;
+		if (c->t->engine != NULL)
+			c->t->engine->row_increment(refs[i].family, refs[i].qual, deltas[i]);
 	}
+	c->wrote = c->wrote || n > 0;
+	if (c->t->engine != NULL)
+		return;
 	wt_cell_argument_read_newest(c, refs, n);
 	first = first_of_cell(refs, n);
 	for (int i = 0; i < n; i++)
@@ -254,10 +281,14 @@ wt_sql_increment(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("\"%s\" is not a column", col),
 				 errhint("To increment several counters write the argument as '{...}'::jsonb.")));
-	lock_cell(&c, fcinfo, "increment()", "delta", ACL_SELECT | ACL_INSERT | ACL_UPDATE, &cell);
+	find_cell(&c, fcinfo, "increment()", "delta", ACL_SELECT | ACL_INSERT | ACL_UPDATE, &cell);
+	wt_call_begin_change(&c);
 	delta = PG_GETARG_INT64(3);
 	wt_write_functions_increment(&c, &cell, &delta, &result, 1);
 	wt_cell_argument_finish(&c, true);
+	wt_call_end_change(&c);
+	if (c.t->engine != NULL)
+		result = counter_of(&c, &cell);
 	PG_RETURN_INT64(result);
 }
 
@@ -281,10 +312,13 @@ wt_sql_increment_many(PG_FUNCTION_ARGS)
 	results = palloc(sizeof(int64) * Max(1, n));
 	if (n > 0)
 	{
-		wt_change_lock_row(c.e.table, c.key, false);
+		wt_call_begin_change(&c);
 		wt_write_functions_increment(&c, cells, deltas, results, n);
 		wt_cell_argument_finish(&c, true);
+		wt_call_end_change(&c);
 	}
+	for (int i = 0; i < n && c.t->engine != NULL; i++)
+		results[i] = counter_of(&c, &cells[i]);
 	pushJsonbValue(&ps, WJB_BEGIN_OBJECT, NULL);
 	for (int i = 0; i < n; i++)
 	{
@@ -307,6 +341,12 @@ wt_write_functions_append(WtCall *c, WtCallCell *cell, wide_bytes addition, Stri
 				 errdetail("It is of type %s with encoding \"%s\".", format_type_be(col->typid),
 						   wt_encoding_name(col->enc)),
 				 errhint("Columns with encoding \"text\" or \"bytes\" can be appended to.")));
+	if (c->t->engine != NULL)
+	{
+		c->t->engine->row_append(cell->ref.family, cell->ref.qual, addition);
+		c->wrote = true;
+		return;
+	}
 	wt_cell_argument_read_newest(c, &cell->ref, 1);
 	if (cell->ref.found && cell->ref.value.len + addition.len > WIDE_MAX_VALUE)
 		ereport(ERROR,
@@ -343,13 +383,21 @@ wt_sql_append(PG_FUNCTION_ARGS)
 	struct varlena *value;
 	StringInfoData out;
 
-	lock_cell(&c, fcinfo, "append()", "value", ACL_SELECT | ACL_INSERT | ACL_UPDATE, &cell);
+	find_cell(&c, fcinfo, "append()", "value", ACL_SELECT | ACL_INSERT | ACL_UPDATE, &cell);
+	wt_call_begin_change(&c);
 	value = PG_GETARG_VARLENA_PP(3);
 	initStringInfo(&out);
 	wt_write_functions_append(&c, &cell,
 							  (wide_bytes) {(uint8 *) VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value)},
 							  &out);
 	wt_cell_argument_finish(&c, true);
+	wt_call_end_change(&c);
+	if (c.t->engine != NULL)
+	{
+		wide_bytes made = result_of(&c, &cell);
+
+		appendBinaryStringInfo(&out, (const char *) made.data, (int) made.len);
+	}
 	if (get_func_rettype(fcinfo->flinfo->fn_oid) == TEXTOID)
 		pg_verify_mbstr(GetDatabaseEncoding(), out.data, out.len, false);
 	/* text and bytea have the same form */
@@ -529,7 +577,8 @@ delete_in_column(FunctionCallInfo fcinfo, const char *function, wide_delete kind
 	WtCallCell cell;
 	int64 ts;
 
-	lock_cell(&c, fcinfo, function, NULL, ACL_UPDATE, &cell);
+	find_cell(&c, fcinfo, function, NULL, ACL_UPDATE, &cell);
+	wt_change_lock_row(c.e.table, c.key, false);
 	ts = ts_argument(fcinfo, 3, WIDE_TS_MAX);
 	if (kind == WIDE_DELETE_VERSION && PG_ARGISNULL(3))
 	{

@@ -390,7 +390,7 @@ wt_scan_path_lock_mode(PlannerInfo *root, RelOptInfo *rel)
 	PlanRowMark *mark;
 
 	if (bms_is_member(rel->relid, root->all_result_relids))
-		return wt_engine_can(t, WT_CAN_ROW_LOCKS) ? WT_LOCK_WAIT : WT_LOCK_NONE;
+		return WT_LOCK_WAIT;
 	mark = get_plan_rowmark(root->rowMarks, rel->relid);
 	if (mark == NULL || mark->strength == LCS_NONE)
 		return WT_LOCK_NONE;

@@ -32,6 +32,7 @@
 #include "fdw/scan/scan_state.h"
 #include "fdw/store/compat.h"
 #include "fdw/table/bytes_text.h"
+#include "fdw/table/engine.h"
 #include "fdw/table/table.h"
 #include "fdw/table/types.h"
 
@@ -99,7 +100,7 @@ show_columns(WtShown *s, List *private, ExplainState *es)
 
 /* Shows what the scan has done; seeks: also as text how often it jumped. */
 static void
-show_statistics(WtScanState *scan, bool bad_key_skip, bool seeks, ExplainState *es)
+show_statistics(WtScanState *scan, const WtTable *t, bool seeks, ExplainState *es)
 {
 	WtScanWork work;
 	wide_scan_stats st;
@@ -108,8 +109,13 @@ show_statistics(WtScanState *scan, bool bad_key_skip, bool seeks, ExplainState *
 		return;
 	wt_scan_work(scan, &work);
 	st = work.stats;
-	if (bad_key_skip)
+	if (t->bad_key_skip)
 		ExplainPropertyInteger("Bad Keys Skipped", NULL, work.bad_keys, es);
+	if (t->engine != NULL)
+	{
+		t->engine->show(&st, es);
+		return;
+	}
 	if (es->format != EXPLAIN_FORMAT_TEXT)
 	{
 		ExplainPropertyInteger("Files Read", NULL, st.files_read, es);
@@ -326,5 +332,5 @@ wt_explain_foreign_scan(ForeignScanState *node, ExplainState *es)
 			ExplainPropertyInteger("Rows Removed by Row Filter", NULL, (int64) a->removed, es);
 	}
 	if (es->analyze)
-		show_statistics(scan, s.t->bad_key_skip, filter, es);
+		show_statistics(scan, s.t, filter, es);
 }

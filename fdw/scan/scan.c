@@ -258,6 +258,7 @@ make_reader(WtScanState *st)
 	}
 	if (st->t->cells_layout && st->limit > 0 && st->limit < MAX_ROW_CELLS)
 		o->spec.row_cells = (uint32_t) Max(st->limit, MIN_ROW_CELLS);
+	o->spec.row_hint = (uint64_t) st->limit;
 	limit_times(st, &o->spec);
 	wt_cell_predicate_attach(&st->range.predicates, st->t, &st->e, o->reader, &o->spec);
 	if (st->cond.nleaves > 0)

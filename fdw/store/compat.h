@@ -13,6 +13,13 @@
 #error "widetable needs PostgreSQL 15 or newer"
 #endif
 
+/* The Makefile defines WT_HBASE where protobuf-c is there, and leaves out fdw/remote/ elsewhere. */
+#ifdef WT_HBASE
+#define WT_WITH_HBASE(call) call
+#else
+#define WT_WITH_HBASE(call) ((void) 0)
+#endif
+
 /* checkpoint_watch.c knows the beginning of the checkpointer's private struct; that of a new
  * version has to be compared first */
 #if PG_VERSION_NUM >= 190000

@@ -29,6 +29,7 @@ static const struct
 	[WT_WAIT_ROW_LOCK] = {"WidetableRowLock", PG_WAIT_EXTENSION},
 	[WT_WAIT_OPEN] = {"WidetableOpen", PG_WAIT_EXTENSION},
 	[WT_WAIT_WAL] = {"WidetableReplay", PG_WAIT_EXTENSION},
+	[WT_WAIT_REMOTE] = {"WidetableRemote", PG_WAIT_EXTENSION},
 	[WT_WAIT_TEMP_FILE] = {"WidetableTempFile", WAIT_EVENT_BUFFILE_WRITE},
 };
 

@@ -24,6 +24,7 @@ typedef enum WtWait
 	WT_WAIT_OPEN,						/* for the process that opens the store */
 	WT_WAIT_WAL,						/* for WAL that replay follows, or holds back */
 	WT_WAIT_TEMP_FILE,					/* for a temporary file to be extended */
+	WT_WAIT_REMOTE,						/* for another engine's servers */
 	WT_WAIT_COUNT
 } WtWait;
 

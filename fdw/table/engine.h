@@ -43,6 +43,18 @@ typedef enum WtCapability
 	WT_CAN_MAINTAIN = 0x10	  /* the functions for operation, and other views of what is stored */
 } WtCapability;
 
+struct ExplainState;
+struct ImportForeignSchemaStmt;
+
+/* A condition of a row operation: the newest version of the cell has this value; NULL data: there
+ * is none. */
+typedef struct WtEngineCheck
+{
+	wide_family_id family;
+	wide_bytes qual;
+	wide_bytes value;
+} WtEngineCheck;
+
 typedef struct WtEngine
 {
 	const char *name;
@@ -59,6 +71,8 @@ typedef struct WtEngine
 	/* CREATE and ALTER FOREIGN TABLE: makes what is stored agree with it */
 	void (*define)(WtTable *t, bool created);
 	void (*truncate)(WtTable *t);
+	/* IMPORT FOREIGN SCHEMA: returns a list of commands */
+	List *(*import)(struct ImportForeignSchemaStmt *stmt, Oid server);
 
 	/* -------------------------------------------------------------- scans */
 
@@ -71,6 +85,8 @@ typedef struct WtEngine
 	bool (*next)(wide_scan *scan, wide_row *row);
 	void (*restart)(wide_scan *scan, const wide_range *ranges, int nranges);
 	void (*statistics)(const wide_scan *scan, wide_scan_stats *out);
+	/* EXPLAIN ANALYZE: shows what a scan has done; the members mean what statistics() put there */
+	void (*show)(const wide_scan_stats *stats, struct ExplainState *es);
 	/* closes it, also after an error, and raises none */
 	void (*close)(wide_scan *scan);
 
@@ -82,6 +98,20 @@ typedef struct WtEngine
 				int64 ttl_us, wide_bytes value);
 	void (*remove)(WtTable *t, wide_delete kind, wide_family_id family, wide_bytes key,
 				   wide_bytes qual, int64 ts);
+
+	/* ---------------------------------------------------- row operations */
+
+	/*
+	 * An operation on a row that is made at once.  Between row_begin and row_execute the row's
+	 * changes are collected, also those by put and remove.  row_execute makes them together, if the
+	 * check (NULL: none) holds; returns whether it did.  row_result: the value that an increment or
+	 * append of the last operation has made; false: there is none.
+	 */
+	void (*row_begin)(WtTable *t, wide_bytes key);
+	void (*row_increment)(wide_family_id family, wide_bytes qual, int64 delta);
+	void (*row_append)(wide_family_id family, wide_bytes qual, wide_bytes value);
+	bool (*row_execute)(WtTable *t, const WtEngineCheck *check);
+	bool (*row_result)(wide_family_id family, wide_bytes qual, wide_bytes *value);
 } WtEngine;
 
 /* The bit of ids of tables and families that are not the embedded engine's.  The engine that

@@ -25,8 +25,9 @@ static const char *const table_options[] = {
 
 /* Defaults for the server's tables; which engine stores them, and where it is. */
 static const char *const server_options[] = {
-	"updatable", "truncatable", "batch_size", "fdw_startup_cost", "fdw_tuple_cost", "engine",
-	"nodes",	 "namespace",	"timeout",	  "fetch_rows",		  "fetch_bytes"};
+	"updatable",		"truncatable", "batch_size", "fdw_startup_cost", "fdw_tuple_cost",
+	"engine",			"nodes",	   "namespace",	 "timeout",			 "fetch_rows",
+	"atomic_functions", "fetch_bytes"};
 
 static const char *const user_options[] = {"user"};
 

@@ -72,10 +72,9 @@ wt_table_is_server_ours(const ForeignServer *server)
 	return ours;
 }
 
-const struct WtEngine *
-wt_table_engine(Oid relid)
+static const struct WtEngine *
+engine_of_server(const ForeignServer *server)
 {
-	ForeignServer *server = wt_table_server(relid);
 	ListCell *lc;
 
 	foreach(lc, server != NULL ? server->options : NIL)
@@ -86,6 +85,25 @@ wt_table_engine(Oid relid)
 			return wt_table_option_engine(defGetString(def));
 	}
 	return NULL;
+}
+
+const struct WtEngine *
+wt_table_engine(Oid relid)
+{
+	return engine_of_server(wt_table_server(relid));
+}
+
+List *
+wt_table_import(ImportForeignSchemaStmt *stmt, Oid server)
+{
+	const struct WtEngine *engine = engine_of_server(GetForeignServer(server));
+
+	if (engine == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_NO_SCHEMAS),
+				 errmsg("server \"%s\" has no schemas to import", stmt->server_name),
+				 errdetail("The embedded engine's tables are those of CREATE FOREIGN TABLE.")));
+	return engine->import(stmt, server);
 }
 
 WtTable *

@@ -28,6 +28,9 @@ extern WtTable *wt_table_unlocked(Oid relid);
 /* Returns the engine of a foreign table's server; NULL: the embedded one.  Parses nothing else. */
 extern const struct WtEngine *wt_table_engine(Oid relid);
 
+/* IMPORT FOREIGN SCHEMA: the callback of the wrapper. */
+extern List *wt_table_import(ImportForeignSchemaStmt *stmt, Oid server);
+
 /* Parses the definition in the catalogs; palloc'd.  Errors: those of wt_definition_parse. */
 extern WtTable *wt_table_parse(Relation rel);
 

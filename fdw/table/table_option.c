@@ -154,6 +154,8 @@ take_place(WtTable *t, DefElem *def)
 		t->place.fetch_rows = int_option(def, 1, 1000000);
 	else if (strcmp(name, "fetch_bytes") == 0)
 		t->place.fetch_bytes = bytes_option(def);
+	else if (strcmp(name, "atomic_functions") == 0)
+		t->place.immediate = choice(def, "immediate", "refuse");
 }
 
 void

@@ -114,6 +114,7 @@ typedef struct WtPlace
 	int timeout_ms;	 /* of one operation, with all attempts */
 	int fetch_rows;	 /* of one answer to a scan */
 	int fetch_bytes; /* the same */
+	bool immediate;	 /* atomic operations on rows in transaction blocks, which cannot be undone */
 } WtPlace;
 
 struct WtEngine;

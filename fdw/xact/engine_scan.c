@@ -331,7 +331,7 @@ wt_engine_scan_stats(WtEngineScan *s, wide_scan_stats *out)
 bool
 wt_engine_scan_is_newest(WtEngineScan *s)
 {
-	return s->other != NULL || wide_snapshot_is_newest(s->snap->ws);
+	return s == NULL || s->other != NULL || wide_snapshot_is_newest(s->snap->ws);
 }
 
 /* ---------------------------------------------------------------- resting */

@@ -95,7 +95,7 @@ extern void wt_engine_scan_free_kept(WtEngineScan *s);
 
 /*
  * Returns: true if nothing was applied since the scan's snapshot was taken: under its row
- * lock a row is as the scan sees it.
+ * lock a row is as the scan sees it.  NULL: the engine has no snapshots; true.
  */
 extern bool wt_engine_scan_is_newest(WtEngineScan *s);
 

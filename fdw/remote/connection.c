@@ -1,0 +1,314 @@
+/*
+ * connection.c
+ *		Connections of this session to clusters of HBase.
+ *
+ * A client is kept for each server and user.  Its callbacks are called where no error may be
+ * raised: an interrupt ends the wait, and the caller's next CHECK_FOR_INTERRUPTS() reports it.
+ *
+ * Locking: none.
+ */
+#include "postgres.h"
+
+#include "fdw/remote/connection.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "access/xact.h"
+#include "catalog/pg_foreign_server.h"
+#include "catalog/pg_user_mapping.h"
+#include "commands/defrem.h"
+#include "foreign/foreign.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "utils/hsearch.h"
+#include "utils/inval.h"
+#include "utils/memutils.h"
+#include "utils/syscache.h"
+
+#include "fdw/store/host.h"
+#include "fdw/store/wait_event.h"
+
+#define SLICE_MS	20 /* longest wait without a look for interrupts */
+#define MAX_SOCKETS 64 /* that one call of poll waits for */
+
+typedef struct ConnectionKey
+{
+	Oid server;
+	Oid user;
+} ConnectionKey;
+
+typedef struct Connection
+{
+	ConnectionKey key; /* hash key */
+	hb_client *client; /* NULL: none yet */
+	bool stale;		   /* the server or the user mapping has changed */
+} Connection;
+
+static HTAB *connections = NULL;
+
+/* ---------------------------------------------------------------- callbacks */
+
+/* Waits for a socket in slices, because a signal may come just before poll. */
+static int
+wait_sockets(void *ctx, const hb_wait *sockets, int n, int timeout_ms)
+{
+	struct pollfd fds[MAX_SOCKETS];
+	int left = timeout_ms, ready = 0;
+
+	n = Min(n, MAX_SOCKETS);
+	for (int i = 0; i < n; i++)
+		fds[i] = (struct pollfd) {.fd = sockets[i].fd,
+								  .events = (sockets[i].readable ? POLLIN : 0) |
+											(sockets[i].writable ? POLLOUT : 0)};
+	pgstat_report_wait_start(wt_wait_event(WT_WAIT_REMOTE));
+	for (;;)
+	{
+		int slice = left < 0 || left > SLICE_MS ? SLICE_MS : left;
+
+		if (wt_host_interrupted())
+		{
+			ready = -1;
+			break;
+		}
+		ready = poll(fds, (nfds_t) n, slice);
+		if (ready > 0)
+			break;
+		if (ready < 0 && errno != EINTR)
+			break;
+		ready = 0;
+		if (left >= 0 && (left -= slice) <= 0)
+			break;
+	}
+	pgstat_report_wait_end();
+	return ready;
+}
+
+static void *
+take_memory(void *ctx, size_t size)
+{
+	return malloc(size);
+}
+
+static void *
+resize_memory(void *ctx, void *p, size_t size)
+{
+	return realloc(p, size);
+}
+
+static void
+give_memory(void *ctx, void *p)
+{
+	free(p);
+}
+
+static int64_t
+now_us(void *ctx)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t) t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+static void
+report(void *ctx, hb_level level, const char *text)
+{
+	/* nothing may longjmp: levels that return, and no cancellation at the end of ereport() */
+	HOLD_INTERRUPTS();
+	ereport(level == HB_LEVEL_WARNING ? LOG : DEBUG1, (errmsg_internal("widetable: %s", text)));
+	RESUME_INTERRUPTS();
+}
+
+/* -------------------------------------------------------------- connections */
+
+/* A server or a user mapping has changed: which one is not worth finding out. */
+static void
+mark_stale(Datum arg, int cache, uint32 hash)
+{
+	HASH_SEQ_STATUS scan;
+	Connection *c;
+
+	if (connections == NULL)
+		return;
+	hash_seq_init(&scan, connections);
+	while ((c = hash_seq_search(&scan)) != NULL)
+		c->stale = true;
+}
+
+/* At the end of a transaction no scan is open any more. */
+static void
+end_stale(XactEvent event, void *arg)
+{
+	HASH_SEQ_STATUS scan;
+	Connection *c;
+
+	if ((event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT) || connections == NULL)
+		return;
+	hash_seq_init(&scan, connections);
+	while ((c = hash_seq_search(&scan)) != NULL)
+		if (c->stale && c->client != NULL)
+		{
+			hb_client_free(c->client);
+			c->client = NULL;
+		}
+}
+
+/* Returns: the name under which the present user is known to the server's cluster. */
+static char *
+user_name(Oid server)
+{
+	HeapTuple tup = SearchSysCache2(USERMAPPINGUSERSERVER, ObjectIdGetDatum(GetUserId()),
+									ObjectIdGetDatum(server));
+	char *name = NULL;
+	ListCell *lc;
+
+	if (!HeapTupleIsValid(tup))
+		tup = SearchSysCache2(USERMAPPINGUSERSERVER, ObjectIdGetDatum(InvalidOid),
+							  ObjectIdGetDatum(server));
+	if (HeapTupleIsValid(tup))
+	{
+		ReleaseSysCache(tup);
+		foreach(lc, GetUserMapping(GetUserId(), server)->options)
+			if (strcmp(((DefElem *) lfirst(lc))->defname, "user") == 0)
+				name = defGetString(lfirst(lc));
+	}
+	return name != NULL ? name : GetUserNameFromId(GetUserId(), false);
+}
+
+static hb_client *
+connect_to(Oid server, const WtPlace *place)
+{
+	static const hb_host host = {.wait = wait_sockets,
+								 .alloc = take_memory,
+								 .realloc = resize_memory,
+								 .free = give_memory,
+								 .now_us = now_us,
+								 .report = report};
+	hb_options options = {
+		.nodes = place->nodes, .user = user_name(server), .timeout_ms = place->timeout_ms};
+	hb_client *client;
+	hb_status status;
+
+	if (place->nodes == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_UNABLE_TO_ESTABLISH_CONNECTION),
+				 errmsg("server \"%s\" has no option \"nodes\"",
+						GetForeignServer(server)->servername),
+				 errhint("ALTER SERVER ... OPTIONS (ADD nodes 'host:port,host:port') names some of "
+						 "its masters or region servers.")));
+	status = hb_client_new(&options, &host, &client);
+	if (status == HB_NOMEM)
+		ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
+	if (status != HB_OK)
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
+				 errmsg("invalid value \"%s\" for option \"nodes\"", place->nodes),
+				 errhint("Write host:port, several separated by commas.")));
+	return client;
+}
+
+hb_client *
+wt_connection_to(Oid server, const WtPlace *place)
+{
+	ConnectionKey key = {server, GetUserId()};
+	Connection *c;
+	bool found;
+
+	if (connections == NULL)
+	{
+		HASHCTL ctl = {.keysize = sizeof(ConnectionKey),
+					   .entrysize = sizeof(Connection),
+					   .hcxt = TopMemoryContext};
+
+		connections = hash_create("widetable connections", 8, &ctl,
+								  HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	}
+	c = hash_search(connections, &key, HASH_ENTER, &found);
+	if (!found)
+	{
+		c->client = NULL;
+		c->stale = false;
+	}
+	if (c->client == NULL)
+	{
+		c->client = connect_to(server, place);
+		c->stale = false;
+	}
+	return c->client;
+}
+
+hb_client *
+wt_connection(const WtTable *t)
+{
+	return wt_connection_to(t->server, &t->place);
+}
+
+/* ------------------------------------------------------------------- errors */
+
+static int
+sqlstate_of(hb_status status)
+{
+	switch (status)
+	{
+		case HB_NOMEM:
+			return ERRCODE_OUT_OF_MEMORY;
+		case HB_CONNECT:
+			return ERRCODE_SQLCLIENT_UNABLE_TO_ESTABLISH_SQLCONNECTION;
+		case HB_LOST:
+		case HB_TIMEOUT:
+			return ERRCODE_CONNECTION_FAILURE;
+		case HB_NOTABLE:
+			return ERRCODE_UNDEFINED_TABLE;
+		case HB_NOFAMILY:
+			return ERRCODE_UNDEFINED_COLUMN;
+		case HB_DISABLED:
+			return ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE;
+		case HB_EXISTS:
+			return ERRCODE_DUPLICATE_TABLE;
+		case HB_DENIED:
+			return ERRCODE_INSUFFICIENT_PRIVILEGE;
+		case HB_BUSY:
+			return ERRCODE_INSUFFICIENT_RESOURCES;
+		case HB_NOTNUMBER:
+		case HB_INVALID:
+			return ERRCODE_INVALID_PARAMETER_VALUE;
+		case HB_TOOLARGE:
+			return ERRCODE_PROGRAM_LIMIT_EXCEEDED;
+		case HB_PROTOCOL:
+			return ERRCODE_PROTOCOL_VIOLATION;
+		default:
+			return ERRCODE_FDW_ERROR;
+	}
+}
+
+void
+wt_connection_fail(hb_client *client, hb_status status, const char *what, const char *table,
+				   const char *more)
+{
+	const hb_error *e = hb_client_error(client);
+
+	if (status == HB_INTERRUPTED)
+		CHECK_FOR_INTERRUPTS();
+	ereport(ERROR,
+			(errcode(status == HB_INTERRUPTED ? ERRCODE_QUERY_CANCELED : sqlstate_of(status)),
+			 table != NULL ? errmsg("%s table \"%s\" of HBase: %s", what, table, e->text)
+						   : errmsg("%s HBase: %s", what, e->text),
+			 more != NULL || e->java_class[0] != '\0'
+				 ? errdetail("%s%s%s%s%s%s", more != NULL ? more : "",
+							 more != NULL && e->java_class[0] != '\0' ? " " : "",
+							 e->java_class[0] != '\0' ? "The server " : "",
+							 e->java_class[0] != '\0' ? e->server : "",
+							 e->java_class[0] != '\0' ? " answered: " : "",
+							 e->java_class[0] != '\0' ? e->java_class : "")
+				 : 0));
+}
+
+void
+wt_connection_init(void)
+{
+	CacheRegisterSyscacheCallback(FOREIGNSERVEROID, mark_stale, (Datum) 0);
+	CacheRegisterSyscacheCallback(USERMAPPINGOID, mark_stale, (Datum) 0);
+	RegisterXactCallback(end_stale, NULL);
+}

@@ -1,0 +1,389 @@
+/*
+ * remote_change.c
+ *		What the transaction has changed in tables of HBase and has not sent yet.
+ *
+ * HBase is atomic for one row.  Changes wait here until PRE_COMMIT, so that ROLLBACK and
+ * savepoints are exact, and are sent then.
+ *
+ * changes[] has all of them in their order.  A subtransaction that is rolled back cuts it to
+ * the length that it had.  A row is found by a hash of table and key, and for scans in a
+ * sorted array that is made when it is needed.
+ *
+ * Locking: none.
+ */
+#include "postgres.h"
+
+#include "fdw/remote/remote_change.h"
+
+#include "access/xact.h"
+#include "common/hashfn.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "fdw/remote/row_operation.h"
+#include "fdw/store/bytes.h"
+#include "fdw/table/key_text.h"
+
+typedef struct Level
+{
+	int level;	  /* nesting level of the subtransaction */
+	int nchanges; /* before its first change */
+} Level;
+
+static MemoryContext context = NULL; /* of all below; NULL: there are no changes */
+static WtRemoteChange *changes = NULL;
+static int nchanges = 0, changes_max = 0;
+static WtRemoteRow **buckets = NULL; /* hash chains */
+static uint32 nbuckets = 0;
+static int nrows = 0;
+static WtRemoteRow **sorted = NULL; /* nsorted rows by table and key; older than nrows: stale */
+static int nsorted = 0;
+static Level *levels = NULL;
+static int nlevels = 0, levels_max = 0;
+
+/* -------------------------------------------------------------------- rows */
+
+static uint32
+bucket_of(const WtRemoteTable *r, wide_bytes key)
+{
+	return (hash_bytes(key.data, (int) key.len) ^ r->id * 2654435761u) & (nbuckets - 1);
+}
+
+static int
+compare_rows(const void *a, const void *b)
+{
+	const WtRemoteRow *x = *(WtRemoteRow *const *) a, *y = *(WtRemoteRow *const *) b;
+
+	if (x->table != y->table)
+		return x->table->id < y->table->id ? -1 : 1;
+	return wt_bytes_cmp(x->key, y->key);
+}
+
+static void
+grow_buckets(void)
+{
+	WtRemoteRow **old = buckets;
+	uint32 n = nbuckets;
+
+	nbuckets = n == 0 ? 256 : n * 4;
+	buckets = MemoryContextAllocExtended(context, sizeof(WtRemoteRow *) * nbuckets,
+										 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	for (uint32 i = 0; i < n; i++)
+		while (old[i] != NULL)
+		{
+			WtRemoteRow *row = old[i];
+			uint32 to = bucket_of(row->table, row->key);
+
+			old[i] = row->next;
+			row->next = buckets[to];
+			buckets[to] = row;
+		}
+	if (old != NULL)
+		pfree(old);
+}
+
+static wide_bytes
+copy_bytes(wide_bytes b)
+{
+	uint8 *to = MemoryContextAllocHuge(context, Max(1, b.len));
+
+	wt_bytes_copy(to, b.data, b.len);
+	return (wide_bytes) {to, b.len};
+}
+
+static WtRemoteRow *
+find_row(const WtRemoteTable *r, wide_bytes key)
+{
+	if (nrows == 0)
+		return NULL;
+	for (WtRemoteRow *row = buckets[bucket_of(r, key)]; row != NULL; row = row->next)
+	{
+		if (row->table == r && wt_bytes_cmp(row->key, key) == 0)
+			return row;
+	}
+	return NULL;
+}
+
+static WtRemoteRow *
+make_row(WtRemoteTable *r, wide_bytes key)
+{
+	WtRemoteRow *row = find_row(r, key);
+	uint32 b;
+
+	if (row != NULL)
+		return row;
+	if ((uint32) nrows >= nbuckets)
+		grow_buckets();
+	b = bucket_of(r, key);
+	row = MemoryContextAlloc(context, sizeof(WtRemoteRow));
+	*row = (WtRemoteRow) {.table = r, .key = copy_bytes(key), .last = -1, .next = buckets[b]};
+	buckets[b] = row;
+	nrows++;
+	return row;
+}
+
+static void
+sort_rows(void)
+{
+	if (nsorted == nrows)
+		return;
+	if (sorted != NULL)
+		pfree(sorted);
+	sorted = MemoryContextAllocHuge(context, sizeof(WtRemoteRow *) * nrows);
+	nsorted = 0;
+	for (uint32 i = 0; i < nbuckets; i++)
+		for (WtRemoteRow *row = buckets[i]; row != NULL; row = row->next)
+			sorted[nsorted++] = row;
+	qsort(sorted, nsorted, sizeof(WtRemoteRow *), compare_rows);
+}
+
+WtRemoteRow *
+wt_remote_change_row_from(const WtRemoteTable *r, wide_bytes key, bool reverse)
+{
+	WtRemoteRow probe = {.table = (WtRemoteTable *) r, .key = key}, *p = &probe;
+	int lo = 0, hi;
+
+	if (nrows == 0)
+		return NULL;
+	sort_rows();
+	hi = nsorted;
+	/* the first one at or behind the key; without a key behind all of the table */
+	while (lo < hi)
+	{
+		int mid = (lo + hi) / 2;
+		bool before = key.data == NULL ? sorted[mid]->table->id <= r->id
+									   : compare_rows(&sorted[mid], &p) < 0;
+
+		if (before)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (int i = reverse ? lo - 1 : lo; i >= 0 && i < nsorted && sorted[i]->table == r;
+		 i += reverse ? -1 : 1)
+	{
+		if (sorted[i]->last >= 0)
+			return sorted[i];
+	}
+	return NULL;
+}
+
+WtRemoteRow *
+wt_remote_change_row(const WtRemoteTable *r, wide_bytes key)
+{
+	WtRemoteRow *row = find_row(r, key);
+
+	return row != NULL && row->last >= 0 ? row : NULL;
+}
+
+/* ----------------------------------------------------------------- changes */
+
+void
+wt_remote_change_begin(WtTable *t)
+{
+	int level = GetCurrentTransactionNestLevel();
+
+	PreventCommandIfParallelMode("a change of a table of HBase");
+	if (context == NULL)
+		context = AllocSetContextCreate(TopMemoryContext, "widetable changes of HBase",
+										ALLOCSET_DEFAULT_SIZES);
+	if (nbuckets == 0)
+		grow_buckets();
+	if (level > 1 && (nlevels == 0 || levels[nlevels - 1].level < level))
+	{
+		if (nlevels == levels_max)
+		{
+			levels_max = Max(16, levels_max * 2);
+			levels = levels == NULL ? MemoryContextAlloc(context, sizeof(Level) * levels_max)
+									: repalloc(levels, sizeof(Level) * levels_max);
+		}
+		levels[nlevels++] = (Level) {level, nchanges};
+	}
+}
+
+/* Returns a new change of the row. */
+static WtRemoteChange *
+add_change(wide_family_id family, wide_bytes key, int kind, wide_bytes qual)
+{
+	int at;
+	WtRemoteTable *r = wt_remote_table_of(family, &at);
+	WtRemoteRow *row = make_row(r, key);
+	WtRemoteChange *c;
+
+	if (nchanges == changes_max)
+	{
+		changes_max = Max(256, changes_max * 2);
+		changes = changes == NULL
+					  ? MemoryContextAllocHuge(context, sizeof(WtRemoteChange) * changes_max)
+					  : repalloc_huge(changes, sizeof(WtRemoteChange) * changes_max);
+	}
+	c = &changes[nchanges];
+	*c = (WtRemoteChange) {.kind = kind,
+						   .family = at,
+						   .cid = GetCurrentCommandId(true),
+						   .before = row->last,
+						   .row = row,
+						   .qual = copy_bytes(qual)};
+	row->last = nchanges++;
+	return c;
+}
+
+/* HBase's timestamps are milliseconds. */
+static void
+check_timestamp(WtTable *t, int64 ts, wide_bytes key)
+{
+	if (ts != WIDE_TS_AUTO && ts != WIDE_TS_MAX && (ts < 0 || ts % 1000 != 0))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("timestamp of a cell of table \"%s\" must be whole milliseconds since 1970",
+						t->table_name),
+				 errdetail("Key %s.", wt_key_text(t, key)),
+				 errhint("HBase has no finer timestamps: date_trunc('milliseconds', ...).")));
+}
+
+static const hb_change_kind kinds[] = {
+	[WIDE_DELETE_VERSION] = HB_DELETE_VERSION,
+	[WIDE_DELETE_COLUMN] = HB_DELETE_COLUMN,
+	[WIDE_DELETE_FAMILY] = HB_DELETE_FAMILY,
+	[WIDE_DELETE_FAMILY_VERSION] = HB_DELETE_FAMILY_VERSION,
+};
+
+/* Returns: true if the change is part of an operation on the row, which is made at once. */
+static bool
+is_taken(hb_change_kind kind, wide_family_id family, wide_bytes key, wide_bytes qual, int64 ts,
+		 int64 ttl_us, wide_bytes value)
+{
+	int at;
+	const WtRemoteTable *r = wt_remote_table_of(family, &at);
+
+	return wt_row_operation_take(r, key,
+								 (hb_change) {.kind = kind,
+											  .family = {(const uint8_t *) r->families[at].name,
+														 strlen(r->families[at].name)},
+											  .qualifier = {qual.data, qual.len},
+											  .value = {value.data, value.len},
+											  .timestamp = ts == WIDE_TS_AUTO || ts == WIDE_TS_MAX
+															   ? HB_TS_LATEST
+															   : ts / 1000,
+											  .ttl_ms = ttl_us / 1000});
+}
+
+void
+wt_remote_change_put(WtTable *t, wide_family_id family, wide_bytes key, wide_bytes qual, int64 ts,
+					 int64 ttl_us, wide_bytes value)
+{
+	WtRemoteChange *c;
+
+	check_timestamp(t, ts, key);
+	if (is_taken(HB_PUT, family, key, qual, ts, ttl_us, value))
+		return;
+	c = add_change(family, key, 0, qual);
+	c->ts = ts;
+	c->ttl_us = ttl_us;
+	c->value = copy_bytes(value);
+}
+
+void
+wt_remote_change_remove(WtTable *t, wide_delete kind, wide_family_id family, wide_bytes key,
+						wide_bytes qual, int64 ts)
+{
+	check_timestamp(t, ts, key);
+	if (kind == WIDE_DELETE_FAMILY || kind == WIDE_DELETE_FAMILY_VERSION)
+		qual.len = 0;
+	if (is_taken(kinds[kind], family, key, qual, ts, 0, (wide_bytes) {NULL, 0}))
+		return;
+	add_change(family, key, 1 + (int) kind, qual)->ts = ts;
+}
+
+bool
+wt_remote_change_any(const WtRemoteTable *r)
+{
+	return wt_remote_change_row_from(r, (wide_bytes) {(const uint8 *) "", 0}, false) != NULL;
+}
+
+bool
+wt_remote_change_of_versions(const WtRemoteTable *r)
+{
+	for (int i = 0; i < nchanges; i++)
+	{
+		const WtRemoteChange *c = &changes[i];
+
+		if (c->row->table == r &&
+			(c->kind == 0 ? c->ts != WIDE_TS_AUTO
+						  : c->ts != WIDE_TS_MAX || c->kind == 1 + WIDE_DELETE_VERSION))
+			return true;
+	}
+	return false;
+}
+
+int
+wt_remote_change_list(const WtRemoteRow *row, Snapshot pg, const WtRemoteChange ***list)
+{
+	int n = 0, at;
+
+	for (int i = row->last; i >= 0; i = changes[i].before)
+		n += pg == NULL || changes[i].cid < pg->curcid;
+	*list = palloc(sizeof(**list) * Max(1, n));
+	at = n;
+	for (int i = row->last; i >= 0; i = changes[i].before)
+		if (pg == NULL || changes[i].cid < pg->curcid)
+			(*list)[--at] = &changes[i];
+	return n;
+}
+
+/* ------------------------------------------------------------- transaction */
+
+void
+wt_remote_change_forget(void)
+{
+	if (context != NULL)
+		MemoryContextDelete(context);
+	context = NULL;
+	changes = NULL;
+	buckets = NULL;
+	sorted = NULL;
+	levels = NULL;
+	nchanges = changes_max = nrows = nsorted = nlevels = levels_max = 0;
+	nbuckets = 0;
+	wt_row_operation_reset();
+}
+
+int
+wt_remote_change_rows(WtRemoteRow *const **rows)
+{
+	if (nchanges == 0)
+		return 0;
+	sort_rows();
+	*rows = sorted;
+	return nsorted;
+}
+
+static void
+subxact_callback(SubXactEvent event, SubTransactionId mySubid, SubTransactionId parentSubid,
+				 void *arg)
+{
+	int level = GetCurrentTransactionNestLevel();
+
+	if (event == SUBXACT_EVENT_COMMIT_SUB && nlevels > 0 && levels[nlevels - 1].level == level)
+	{
+		/* its changes belong to the parent now */
+		if (level - 1 <= 1 || (nlevels > 1 && levels[nlevels - 2].level == level - 1))
+			nlevels--;
+		else
+			levels[nlevels - 1].level = level - 1;
+	}
+	else if (event == SUBXACT_EVENT_ABORT_SUB)
+	{
+		wt_remote_table_end(false);
+		wt_row_operation_reset();
+		while (nlevels > 0 && levels[nlevels - 1].level >= level)
+			for (nlevels--; nchanges > levels[nlevels].nchanges; nchanges--)
+				changes[nchanges - 1].row->last = changes[nchanges - 1].before;
+	}
+}
+
+void
+wt_remote_change_init(void)
+{
+	RegisterSubXactCallback(subxact_callback, NULL);
+}

@@ -1,0 +1,65 @@
+/*
+ * remote_engine.c
+ *		The engine "hbase": tables of Apache HBase as foreign tables.
+ */
+#include "postgres.h"
+
+#include "fdw/remote/remote_engine.h"
+
+#include "fdw/remote/connection.h"
+#include "fdw/remote/import.h"
+#include "fdw/remote/remote_change.h"
+#include "fdw/remote/remote_commit.h"
+#include "fdw/remote/remote_scan.h"
+#include "fdw/remote/remote_table.h"
+#include "fdw/remote/row_operation.h"
+#include "fdw/table/engine.h"
+
+static void
+begin_operation(WtTable *t, wide_bytes key)
+{
+	WtRemoteTable *r = wt_remote_table(t);
+
+	if (wt_remote_change_row(r, key) != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot change a row of table \"%s\" at once that the transaction has "
+						"changed already",
+						t->table_name),
+				 errdetail("Its changes are sent to HBase at commit.")));
+	wt_row_operation_begin(t, r, key);
+}
+
+static const WtEngine hbase = {
+	.name = "hbase",
+	.can = 0,
+	.find = wt_remote_table_find,
+	.families = wt_remote_table_families,
+	.estimate = wt_remote_table_estimate,
+	.define = wt_remote_table_define,
+	.truncate = wt_remote_table_truncate,
+	.import = wt_import_commands,
+	.open = wt_remote_scan_open,
+	.next = wt_remote_scan_next,
+	.restart = wt_remote_scan_restart,
+	.statistics = wt_remote_scan_statistics,
+	.show = wt_remote_scan_show,
+	.close = wt_remote_scan_close,
+	.begin = wt_remote_change_begin,
+	.put = wt_remote_change_put,
+	.remove = wt_remote_change_remove,
+	.row_begin = begin_operation,
+	.row_increment = wt_row_operation_increment,
+	.row_append = wt_row_operation_append,
+	.row_execute = wt_row_operation_execute,
+	.row_result = wt_row_operation_result,
+};
+
+void
+wt_remote_engine_init(void)
+{
+	wt_remote_table_init(wt_engine_register(&hbase));
+	wt_connection_init();
+	wt_remote_change_init();
+	wt_remote_commit_init();
+}

@@ -1,0 +1,643 @@
+/*
+ * remote_scan.c
+ *		Scans of tables of HBase, with the changes of the transaction.
+ *
+ * Two sources are merged by row key: the rows that HBase returns, and the rows that the
+ * transaction has changed (remote_change.c).  A row that both have is made by remote_row.c.
+ * Ranges of single keys are read by gets, many at a time; others by scans.
+ *
+ * The memory that the scan has lives in a context below TopMemoryContext, and in the client:
+ * wt_remote_scan_close() frees both, also after an error.
+ *
+ * Locking: none.
+ */
+#include "postgres.h"
+
+#include "fdw/remote/remote_scan.h"
+
+#include "access/xact.h"
+#include "commands/explain.h"
+#include "miscadmin.h"
+#include "storage/lock.h"
+#include "storage/proc.h"
+#include "utils/memutils.h"
+
+#include "fdw/remote/connection.h"
+#include "fdw/remote/remote_change.h"
+#include "fdw/remote/remote_row.h"
+#include "fdw/remote/remote_table.h"
+#include "fdw/store/bytes.h"
+#include "fdw/store/compat.h"
+
+#define GETS	  1000 /* keys of one call */
+#define NEAR_ROWS 200  /* rows that are read before a jump is a new scan */
+
+typedef struct RemoteScan
+{
+	wide_scan door; /* first */
+	MemoryContext cxt;
+	MemoryContext range_cxt; /* of the ranges */
+	WtRemoteWant want;
+	hb_client *client;
+	Snapshot pg;
+	bool newest;   /* sees all changes of the transaction */
+	bool versions; /* all versions are read, because changes concern single ones */
+
+	wide_range *ranges;
+	int nranges;
+	bool points; /* each range is one key */
+
+	/* from HBase */
+	hb_filters *filters;
+	const hb_filter *filter;
+	hb_scan *scan;
+	hb_rows *rows; /* of gets */
+	int next_row;  /* in rows */
+	int next_get;  /* index into the ranges; in reverse order it counts down */
+	hb_row row;	   /* the next one, if has_row */
+	bool has_row, ended;
+	int skipped; /* rows that a row filter has skipped since the last jump */
+
+	/* of the transaction */
+	bool own;		   /* there are some */
+	WtRemoteRow *mine; /* the next one */
+	int range;		   /* the range in which it was looked for */
+	StringInfoData at; /* key of the last row that was returned; own rows come behind it */
+
+	wide_scan_stats stats;
+} RemoteScan;
+
+static wide_bytes
+copy_in(MemoryContext cxt, wide_bytes b)
+{
+	uint8 *to;
+
+	if (b.data == NULL)
+		return b;
+	to = MemoryContextAlloc(cxt, Max(1, b.len));
+	wt_bytes_copy(to, b.data, b.len);
+	return (wide_bytes) {to, b.len};
+}
+
+/* ------------------------------------------------------------------- opening */
+
+/* Copies the families and lists of the spec that the scan goes on to use. */
+static void
+copy_spec(RemoteScan *s, const wide_scan_spec *spec)
+{
+	wide_scan_family *f = MemoryContextAlloc(s->cxt,
+											 sizeof(wide_scan_family) * Max(1, spec->nfamilies));
+
+	s->want.spec = *spec;
+	for (int i = 0; i < spec->nfamilies; i++)
+	{
+		wide_bytes *quals = MemoryContextAlloc(s->cxt, sizeof(wide_bytes) *
+														   Max(1, spec->families[i].nquals));
+
+		f[i] = spec->families[i];
+		for (int q = 0; q < f[i].nquals; q++)
+			quals[q] = copy_in(s->cxt, f[i].quals[q]);
+		f[i].quals = quals;
+	}
+	s->want.spec.families = f;
+	s->want.spec.ranges = NULL;
+}
+
+static bool
+is_point(const wide_range *r)
+{
+	return r->hi.data != NULL && r->hi.len == r->lo.len + 1 && r->hi.data[r->lo.len] == 0 &&
+		   memcmp(r->lo.data, r->hi.data, r->lo.len) == 0;
+}
+
+static void
+take_ranges(RemoteScan *s, const wide_range *ranges, int n)
+{
+	MemoryContextReset(s->range_cxt);
+	s->ranges = MemoryContextAlloc(s->range_cxt, sizeof(wide_range) * Max(1, n));
+	s->nranges = n;
+	s->points = n > 0;
+	for (int i = 0; i < n; i++)
+	{
+		s->ranges[i] = (wide_range) {copy_in(s->range_cxt, ranges[i].lo),
+									 copy_in(s->range_cxt, ranges[i].hi)};
+		s->points = s->points && is_point(&ranges[i]);
+	}
+}
+
+/* HBase's time for a limit in microseconds: the first millisecond at or behind it. */
+static int64
+to_milliseconds(int64 us)
+{
+	return us == PG_INT64_MAX ? us : us <= 0 ? 0 : (us - 1) / 1000 + 1;
+}
+
+/* Returns: the columns that are read, by family; nothing is left out that makes a row exist. */
+static hb_columns *
+columns_of(RemoteScan *s, int *n)
+{
+	const wide_scan_spec *spec = &s->want.spec;
+	hb_columns *list = MemoryContextAllocZero(s->cxt, sizeof(hb_columns) * spec->nfamilies);
+
+	*n = 0;
+	for (int i = 0; i < spec->nfamilies; i++)
+	{
+		const wide_scan_family *f = &spec->families[i];
+		int at, k = 0;
+		const char *name;
+		bool whole = f->want != WIDE_WANT_COLUMNS || f->any_exists || f->nquals == 0;
+
+		(void) wt_remote_table_of(f->id, &at);
+		name = s->want.table->families[at].name;
+		while (k < *n &&
+			   !wt_bytes_equal(list[k].family.data, list[k].family.len, name, strlen(name)))
+			k++;
+		if (k < *n)
+		{
+			/* the family is listed twice */
+			list[k].n_qualifiers = 0;
+			continue;
+		}
+		list[k].family = (hb_bytes) {(const uint8_t *) name, strlen(name)};
+		++*n;
+		if (whole)
+			continue;
+		list[k].qualifiers = MemoryContextAlloc(s->cxt, sizeof(hb_bytes) * Max(1, f->nquals));
+		for (int q = 0; q < f->nquals; q++)
+			((hb_bytes *) list[k].qualifiers)[q] = (hb_bytes) {f->quals[q].data, f->quals[q].len};
+		list[k].n_qualifiers = f->nquals;
+	}
+	return list;
+}
+
+/* The filter: only the first cell of each row where nothing but its existence is wanted. */
+static void
+make_filter(RemoteScan *s)
+{
+	const wide_scan_spec *spec = &s->want.spec;
+	const hb_filter *both[2];
+
+	for (int i = 0; i < spec->nfamilies; i++)
+		if (spec->families[i].want != WIDE_WANT_EXISTS)
+			return;
+	/* the changes of the transaction may hide that cell */
+	if (s->own)
+		return;
+	if (hb_filters_new(s->client, &s->filters) != HB_OK)
+		ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
+	both[0] = hb_filter_first_key(s->filters);
+	both[1] = hb_filter_key_only(s->filters);
+	s->filter = hb_filter_list(s->filters, false, both, 2);
+}
+
+static void
+fill_read(RemoteScan *s, hb_read *read)
+{
+	const wide_scan_spec *spec = &s->want.spec;
+	int versions = 1;
+
+	for (int i = 0; i < spec->nfamilies; i++)
+		versions = Max(versions, spec->families[i].max_versions);
+	*read = (hb_read) {.table = s->want.table->name,
+					   .max_versions = s->versions ? PG_INT32_MAX : versions,
+					   .filter = s->filter};
+	read->families = columns_of(s, &read->n_families);
+	if (spec->ts_min != 0 || spec->ts_max != 0)
+	{
+		read->time_range = true;
+		read->min_time = to_milliseconds(spec->ts_min);
+		read->max_time = spec->ts_max == 0 ? PG_INT64_MAX : to_milliseconds(spec->ts_max);
+	}
+}
+
+static hb_range *
+ranges_for_hbase(const wide_range *ranges, int n)
+{
+	hb_range *list = palloc0(sizeof(hb_range) * Max(1, n));
+
+	for (int i = 0; i < n; i++)
+	{
+		list[i].start = (hb_bytes) {ranges[i].lo.data, ranges[i].lo.len};
+		if (ranges[i].hi.data != NULL)
+			list[i].stop = (hb_bytes) {ranges[i].hi.data, ranges[i].hi.len};
+	}
+	return list;
+}
+
+static _Noreturn void
+fail(RemoteScan *s, hb_status status)
+{
+	wt_remote_table_fail(s->want.table, s->client, status, "could not read", NULL);
+}
+
+/* Returns: how many rows a call asks for: no more than the caller will read, if that is known. */
+static int
+first_rows(const RemoteScan *s)
+{
+	int n = s->want.table->place.fetch_rows;
+
+	return s->want.spec.row_hint != 0 ? (int) Min((uint64_t) n, s->want.spec.row_hint) : n;
+}
+
+/* Begins to read HBase in these ranges. */
+static void
+begin_scan(RemoteScan *s, const wide_range *ranges, int n)
+{
+	hb_range *list = ranges_for_hbase(ranges, n);
+	hb_status status;
+
+	s->has_row = false;
+	s->ended = n == 0 || !s->want.table->there;
+	s->skipped = 0;
+	if (s->ended)
+		return;
+	if (s->scan != NULL)
+		status = hb_scan_restart(s->scan, list, n, NULL);
+	else
+	{
+		hb_scan_spec spec = {.ranges = list,
+							 .n_ranges = n,
+							 .reversed = s->want.spec.reverse,
+							 .rows_per_call = first_rows(s),
+							 .no_read_ahead = s->want.spec.row_hint != 0,
+							 .bytes_per_call = (size_t) s->want.table->place.fetch_bytes};
+
+		fill_read(s, &spec.read);
+		status = hb_scan_open(s->client, &spec, &s->scan);
+	}
+	pfree(list);
+	if (status != HB_OK)
+		fail(s, status);
+}
+
+static void
+begin(RemoteScan *s)
+{
+	s->next_get = s->want.spec.reverse ? s->nranges - 1 : 0;
+	s->next_row = 0;
+	if (s->rows != NULL)
+		hb_rows_free(s->client, s->rows);
+	s->rows = NULL;
+	s->mine = NULL;
+	s->range = s->want.spec.reverse ? s->nranges : -1;
+	resetStringInfo(&s->at);
+	s->has_row = false;
+	s->ended = !s->want.table->there;
+	if (!s->points)
+		begin_scan(s, s->ranges, s->nranges);
+}
+
+/* In REPEATABLE READ all reads see one moment, which HBase does not offer: one statement may read.
+ */
+static void
+check_isolation(Snapshot pg)
+{
+	static LocalTransactionId in = InvalidLocalTransactionId;
+	static CommandId command;
+
+	if (!IsolationUsesXactSnapshot() || pg == NULL)
+		return;
+	if (in == wt_my_lxid && command != pg->curcid)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot read tables of HBase again at this isolation level"),
+				 errdetail("HBase has no snapshots: a later read would see another moment."),
+				 errhint("Use READ COMMITTED.")));
+	in = wt_my_lxid;
+	command = pg->curcid;
+}
+
+wide_scan *
+wt_remote_scan_open(Snapshot pg, const wide_scan_spec *spec)
+{
+	MemoryContext cxt = AllocSetContextCreate(TopMemoryContext, "widetable scan of HBase",
+											  ALLOCSET_SMALL_SIZES);
+	RemoteScan *s = MemoryContextAllocZero(cxt, sizeof(RemoteScan));
+	MemoryContext old = MemoryContextSwitchTo(cxt);
+
+	PG_TRY();
+	{
+		s->cxt = cxt;
+		s->range_cxt = AllocSetContextCreate(cxt, "ranges", ALLOCSET_SMALL_SIZES);
+		initStringInfo(&s->at);
+		s->want.table = wt_remote_table_of(spec->families[0].id, NULL);
+		check_isolation(pg);
+		s->client = wt_remote_table_client(s->want.table);
+		s->pg = pg;
+		copy_spec(s, spec);
+		take_ranges(s, spec->ranges, spec->nranges);
+		s->own = wt_remote_change_any(s->want.table);
+		s->versions = s->own && wt_remote_change_of_versions(s->want.table);
+		make_filter(s);
+		begin(s);
+	}
+	PG_CATCH();
+	{
+		wt_remote_scan_close(&s->door);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(old);
+	return &s->door;
+}
+
+void
+wt_remote_scan_restart(wide_scan *scan, const wide_range *ranges, int nranges)
+{
+	RemoteScan *s = (RemoteScan *) scan;
+	bool own = wt_remote_change_any(s->want.table);
+
+	/* what is read of HBase depends on whether there are changes, and of what */
+	if (s->scan != NULL &&
+		(own != s->own || (own && wt_remote_change_of_versions(s->want.table) != s->versions)))
+	{
+		hb_scan_close(s->scan);
+		s->scan = NULL;
+		s->filter = NULL;
+	}
+	s->own = own;
+	s->versions = own && wt_remote_change_of_versions(s->want.table);
+	take_ranges(s, ranges, nranges);
+	begin(s);
+}
+
+void
+wt_remote_scan_close(wide_scan *scan)
+{
+	RemoteScan *s = (RemoteScan *) scan;
+
+	hb_scan_close(s->scan);
+	if (s->rows != NULL)
+		hb_rows_free(s->client, s->rows);
+	if (s->filters != NULL)
+		hb_filters_free(s->filters);
+	if (s->want.cells != NULL)
+		pfree(s->want.cells);
+	if (s->want.merged != NULL)
+		pfree(s->want.merged);
+	MemoryContextDelete(s->cxt);
+}
+
+/* -------------------------------------------------------------- rows of HBase */
+
+/* Reads the next keys by gets. */
+static void
+get_some(RemoteScan *s)
+{
+	bool reverse = s->want.spec.reverse;
+	int left = reverse ? s->next_get + 1 : s->nranges - s->next_get, n = Min(left, GETS);
+	hb_bytes *keys = palloc(sizeof(hb_bytes) * Max(1, n));
+	hb_read read;
+	hb_status status;
+
+	for (int i = 0; i < n; i++)
+	{
+		const wide_range *r = &s->ranges[reverse ? s->next_get - i : s->next_get + i];
+
+		keys[i] = (hb_bytes) {r->lo.data, r->lo.len};
+	}
+	s->next_get += reverse ? -n : n;
+	fill_read(s, &read);
+	if (s->rows != NULL)
+		hb_rows_free(s->client, s->rows);
+	s->rows = NULL;
+	s->next_row = 0;
+	status = hb_get_many(s->client, &read, keys, n, &s->rows);
+	pfree(keys);
+	if (status != HB_OK)
+		fail(s, status);
+	s->stats.blocks_read++;
+}
+
+/* Sets s->row to the next row of HBase, or s->ended. */
+static void
+fetch(RemoteScan *s)
+{
+	bool reverse = s->want.spec.reverse;
+	hb_status status;
+
+	if (s->has_row || s->ended)
+		return;
+	while (s->points)
+	{
+		while (s->rows != NULL && s->next_row < s->rows->n)
+		{
+			s->row = s->rows->rows[s->next_row++];
+			if (s->row.n_cells > 0)
+			{
+				s->has_row = true;
+				return;
+			}
+		}
+		if (reverse ? s->next_get < 0 : s->next_get >= s->nranges)
+		{
+			s->ended = true;
+			return;
+		}
+		get_some(s);
+	}
+	status = hb_scan_next(s->scan, &s->row);
+	if (status != HB_OK && status != HB_END)
+		fail(s, status);
+	s->has_row = status == HB_OK;
+	s->ended = status == HB_END;
+}
+
+/* ----------------------------------------------------- rows of the transaction */
+
+/* Sets s->mine to the next row that the transaction has changed, in the ranges. */
+static void
+fetch_mine(RemoteScan *s)
+{
+	bool reverse = s->want.spec.reverse;
+
+	if (!s->own || s->mine != NULL)
+		return;
+	for (;;)
+	{
+		wide_bytes from;
+
+		if (s->range < 0 || s->range >= s->nranges || s->at.len == 0)
+		{
+			/* into the next range */
+			s->range += reverse ? -1 : 1;
+			if (s->range < 0 || s->range >= s->nranges)
+			{
+				s->range = reverse ? -2 : s->nranges + 1;
+				return;
+			}
+			from = reverse ? s->ranges[s->range].hi : s->ranges[s->range].lo;
+		}
+		else
+			from = wt_bytes_of(&s->at);
+		s->mine = wt_remote_change_row_from(s->want.table, from, reverse);
+		/* in the range? */
+		if (s->mine != NULL &&
+			(reverse ? wt_bytes_cmp(s->mine->key, s->ranges[s->range].lo) >= 0
+					 : s->ranges[s->range].hi.data == NULL ||
+						   wt_bytes_cmp(s->mine->key, s->ranges[s->range].hi) < 0))
+			return;
+		s->mine = NULL;
+		resetStringInfo(&s->at);
+	}
+}
+
+/* The own row was returned: the next one is behind it. */
+static void
+pass_mine(RemoteScan *s)
+{
+	resetStringInfo(&s->at);
+	appendBinaryStringInfo(&s->at, (const char *) s->mine->key.data, (int) s->mine->key.len);
+	if (!s->want.spec.reverse)
+		appendStringInfoChar(&s->at, '\0');
+	s->mine = NULL;
+}
+
+/* ----------------------------------------------------------------- row filter */
+
+/* The rows from there on (reverse: before it) are the next ones. */
+static void
+jump(RemoteScan *s, wide_bytes to)
+{
+	bool reverse = s->want.spec.reverse;
+	wide_range *left = palloc(sizeof(wide_range) * Max(1, s->nranges));
+	int n = 0;
+
+	for (int i = 0; i < s->nranges; i++)
+	{
+		wide_range r = s->ranges[i];
+
+		if (reverse ? wt_bytes_cmp(r.lo, to) >= 0
+					: r.hi.data != NULL && wt_bytes_cmp(r.hi, to) <= 0)
+			continue;
+		if (reverse && (r.hi.data == NULL || wt_bytes_cmp(r.hi, to) > 0))
+			r.hi = to;
+		else if (!reverse && wt_bytes_cmp(r.lo, to) < 0)
+			r.lo = to;
+		left[n++] = r;
+	}
+	begin_scan(s, left, n);
+	pfree(left);
+}
+
+/* Returns: true if the filter takes the row; false: it is skipped, and perhaps more, or the scan is
+ * at its end. */
+static bool
+filter_takes(RemoteScan *s, wide_bytes key)
+{
+	wide_bytes seek;
+
+	if (s->want.spec.row_filter == NULL)
+		return true;
+	switch (s->want.spec.row_filter(s->want.spec.filter_arg, key, &seek))
+	{
+		case WIDE_ROW_ACCEPT:
+			s->skipped = 0;
+			return true;
+		case WIDE_ROW_SKIP:
+			return false;
+		case WIDE_ROW_SEEK:
+			if (!s->points && ++s->skipped >= NEAR_ROWS && !s->ended)
+				jump(s, seek);
+			return false;
+		case WIDE_ROW_END:
+			s->ended = true;
+			s->has_row = false;
+			s->own = false;
+			s->mine = NULL;
+			return false;
+	}
+	return false;
+}
+
+/* -------------------------------------------------------------------- next */
+
+bool
+wt_remote_scan_next(wide_scan *scan, wide_row *out)
+{
+	RemoteScan *s = (RemoteScan *) scan;
+
+	for (;;)
+	{
+		const hb_row *from = NULL;
+		const WtRemoteRow *own = NULL;
+		wide_bytes key;
+		int c;
+
+		CHECK_FOR_INTERRUPTS();
+		fetch(s);
+		fetch_mine(s);
+		if (!s->has_row && s->mine == NULL)
+			return false;
+		c = !s->has_row ? 1
+			: s->mine == NULL
+				? -1
+				: wt_bytes_cmp((wide_bytes) {s->row.key.data, s->row.key.len}, s->mine->key);
+		if (s->has_row && s->mine != NULL && s->want.spec.reverse)
+			c = -c;
+		if (c <= 0)
+			from = &s->row;
+		if (c >= 0)
+			own = s->mine;
+		key = own != NULL ? own->key : (wide_bytes) {s->row.key.data, s->row.key.len};
+		if (own != NULL)
+			pass_mine(s);
+		/* the row stays where it is until the next one is read */
+		if (from != NULL)
+			s->has_row = false;
+		s->stats.cells_scanned += from != NULL ? from->n_cells : 0;
+		if (!filter_takes(s, key) || !wt_remote_row_make(&s->want, key, from, own, s->pg, out))
+			continue;
+		s->stats.rows_returned++;
+		s->stats.cells_returned += out->ncells;
+		return true;
+	}
+}
+
+/*
+ * What a scan has done, in the members of the embedded engine's counters: files_read has the
+ * scanners that were opened, one for each region, files_skipped_key those of them that were opened
+ * again after a failure, blocks_read the calls, blocks_cached the bytes.
+ */
+void
+wt_remote_scan_statistics(const wide_scan *scan, wide_scan_stats *out)
+{
+	const RemoteScan *s = (const RemoteScan *) scan;
+
+	*out = s->stats;
+	if (s->scan != NULL)
+	{
+		const hb_scan_stats *h = hb_scan_statistics(s->scan);
+
+		out->files_read += (uint64_t) h->regions;
+		out->files_skipped_key += (uint64_t) h->retries;
+		out->blocks_read += (uint64_t) h->calls;
+		out->blocks_cached += (uint64_t) h->bytes;
+	}
+}
+
+void
+wt_remote_scan_show(const wide_scan_stats *st, struct ExplainState *es)
+{
+	if (es->format == EXPLAIN_FORMAT_TEXT)
+	{
+		ExplainPropertyText("HBase",
+							psprintf(UINT64_FORMAT " calls, " UINT64_FORMAT
+												   " scanners, " UINT64_FORMAT
+												   " retries, " UINT64_FORMAT " kB",
+									 st->blocks_read, st->files_read, st->files_skipped_key,
+									 (st->blocks_cached + 1023) / 1024),
+							es);
+		ExplainPropertyText("Cells",
+							psprintf(UINT64_FORMAT " received, " UINT64_FORMAT " returned",
+									 st->cells_scanned, st->cells_returned),
+							es);
+		return;
+	}
+	ExplainPropertyInteger("Calls", NULL, (int64) st->blocks_read, es);
+	ExplainPropertyInteger("Scanners", NULL, (int64) st->files_read, es);
+	ExplainPropertyInteger("Retries", NULL, (int64) st->files_skipped_key, es);
+	ExplainPropertyInteger("Bytes Received", NULL, (int64) st->blocks_cached, es);
+	ExplainPropertyInteger("Cells Received", NULL, (int64) st->cells_scanned, es);
+	ExplainPropertyInteger("Cells Returned", NULL, (int64) st->cells_returned, es);
+}
