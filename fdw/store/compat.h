@@ -158,12 +158,12 @@
 
 #define wt_replication_slot_is_invalidated(slot) (!XLogRecPtrIsInvalid((slot)->data.invalidated_at))
 
-#define wt_guc_malloc(size)			 malloc(size)
-#define wt_owns_table(relid)		 pg_class_ownercheck(relid, GetUserId())
+#define wt_guc_malloc(size)	   malloc(size)
+#define wt_owns_table(relid)   pg_class_ownercheck(relid, GetUserId())
 /* the members with the same names are in the entries of the range table */
-#define WtPermissions				 RangeTblEntry
-#define wt_permissions(estate)		 ((estate)->es_range_table)
-#define wt_guc_free(p)				 free(p)
+#define WtPermissions		   RangeTblEntry
+#define wt_permissions(estate) ((estate)->es_range_table)
+#define wt_guc_free(p)		   free(p)
 #define wt_decode_datetime(fields, types, n, kind, tm, fsec, tz) \
 	DecodeDateTime(fields, types, n, kind, tm, fsec, tz)
 #define wt_may_use_server(server) \

@@ -137,7 +137,7 @@ writers=''
 for w in 1 2; do : >"$T/ledger.$w"; writer $w & writers="$writers $!"; done
 acknowledged() { cat "$T"/ledger.[12] | grep -c ';$'; }
 more() { have=$(acknowledged); for _ in $(seq 1200); do [ "$(acknowledged)" -ge $((have + $1)) ] && return 0; sleep 0.05; done; return 1; }
-more 200
+more 60
 ok $? "writers write"
 
 # ---- moves: half of the first server's range, then all of the second one's
@@ -152,21 +152,21 @@ before=$(q "$SUM")
 cells() { there "$1" "SELECT md5(string_agg(concat_ws(',', site, at, family, qualifier, ts, encode(value, 'hex')), ';' ORDER BY site, at, family, qualifier, ts)) FROM (
 	SELECT v.site, v.at, c.* FROM visits v, LATERAL widetable.cells('visits', ROW(v.site, v.at), 100) c WHERE length(site) = 1 AND site >= '$2' AND site < '$3') x"; }
 versions=$(cells "$T/data.s1" g n)
-"$MOVE" -v -c "host=$T/s" -f "host=$T/data.s1.s" -t "host=$T/data.s3.s" -b g -n 8 visits visits_1 visits s3 visits_3 >"$T/move.out" 2>&1
+"$MOVE" -v -c "host=$T/s" -f "host=$T/data.s1.s" -t "host=$T/data.s3.s" -b g -n 4 visits visits_1 visits s3 visits_3 >"$T/move.out" 2>&1
 is $? 0 "a range moves to a new server under writers"
 sed 's/^/# /' "$T/move.out"
 is "$(cells "$T/data.s3" g n)" "$versions" "with all versions and their timestamps"
 is "$(there "$T/data.s1" "SELECT max(site) < 'g' FROM visits")$(there "$T/data.s3" "SELECT min(site) >= 'g' FROM visits")" "tt" "and is gone at the old place"
-more 200
+more 60
 ok $? "writers go on"
-"$MOVE" -v -a -c "host=$T/s" -f "host=$T/data.s2.s" -t "host=$T/data.s1.s" -n 8 visits visits_2 visits s1 visits_4 >"$T/move.out" 2>&1
+"$MOVE" -v -a -c "host=$T/s" -f "host=$T/data.s2.s" -t "host=$T/data.s1.s" -n 4 visits visits_2 visits s1 visits_4 >"$T/move.out" 2>&1
 is "$(cat "$T/move.out")" "move_range: public.visits of server s1 is another partition of public.visits" "a range does not move to the table of another partition"
 there "$T/data.s3" "CREATE DATABASE more" >/dev/null
 more_db() { (PGHOST=$T/data.s3.s; in_db more "$@"); }
 more_db "CREATE EXTENSION widetable" "$WIDE" "INSERT INTO visits (site, at, n) VALUES ('c', now(), 1)"
 q "CREATE SERVER s4 FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '$T/data.s3.s', dbname 'more')" \
 	"CREATE USER MAPPING FOR PUBLIC SERVER s4 OPTIONS (user 'postgres', password_required 'false')" >/dev/null
-move_all() { "$MOVE" -v -a -k -c "host=$T/s" -f "host=$T/data.s2.s" -t "host=$T/data.s3.s dbname=more" -n 8 visits visits_2 visits s4 visits_4 >"$T/move.out" 2>&1; }
+move_all() { "$MOVE" -v -a -k -c "host=$T/s" -f "host=$T/data.s2.s" -t "host=$T/data.s3.s dbname=more" -n 4 visits visits_2 visits s4 visits_4 >"$T/move.out" 2>&1; }
 partitions() { q "SELECT string_agg(inhrelid::regclass::text, ',' ORDER BY inhrelid::regclass::text) FROM pg_inherits WHERE inhparent = 'visits'::regclass"; }
 move_all
 is "$(cat "$T/move.out")" "move_range: public.visits has other rows on the new server" "nor to a table that has other rows"
@@ -176,7 +176,15 @@ move_all
 is $? 0 "a whole partition moves"
 sed 's/^/# /' "$T/move.out"
 is "$(partitions)" "visits_1,visits_3,visits_4" "and another takes its place"
-more 100
+there "$T/data.s3" "CREATE DATABASE third" >/dev/null
+(PGHOST=$T/data.s3.s; in_db third "CREATE EXTENSION widetable")
+q "CREATE SERVER s5 FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '$T/data.s3.s', dbname 'third')" \
+	"CREATE USER MAPPING FOR PUBLIC SERVER s5 OPTIONS (user 'postgres', password_required 'false')" >/dev/null
+there "$T/data.s1" "SELECT widetable.flush()" >/dev/null
+"$MOVE" -v -c "host=$T/s" -f "host=$T/data.s1.s" -t "host=$T/data.s3.s dbname=third" -n 4 visits visits_1 visits s5 visits_5 >"$T/move.out" 2>&1
+is $? 0 "half of what is left moves, without a border"
+sed 's/^/# /' "$T/move.out"
+more 60
 : >"$T/stop"
 # shellcheck disable=SC2086
 wait $writers
