@@ -11,7 +11,7 @@
  *postgres_fdw's.
  *
  * What its plans have in fdw_private is postgres_fdw's own affair; the form is the same in
- * PostgreSQL 9.6 to 18.  In a version that is not known, calls are refused.
+ * PostgreSQL 15 to 18.  In a version that is not known, calls are refused.
  */
 #include "postgres.h"
 
