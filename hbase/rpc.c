@@ -225,9 +225,7 @@ hb_retry_again(hb_client *client, hb_retry *retry)
 		end = retry->begun_us + (int64_t) client->connect_timeout_ms * 1000;
 	if (retry->tries < 7)
 		ms = BACKOFF_MIN_MS << retry->tries;
-	if (now + (int64_t) ms * 1000 > end)
-		ms = (int) ((end - now) / 1000);
-	if (ms <= 0)
+	if (now + (int64_t) ms * 1000 >= end)
 		return f->error.status;
 	retry->tries++;
 	if (client->host.report != NULL)
