@@ -70,14 +70,14 @@ fake_cell(fake_server *s, hb_buffer *block, const char *row, const char *family,
 static inline void
 fake_meta(fake_server *s, hb_buffer *block)
 {
-	Hbp__TableName name = {PROTOBUF_C_MESSAGE_INIT(&hbp__table_name__descriptor),
-						   {7, (uint8_t *) "default"},
-						   {1, (uint8_t *) "t"}};
+	Hbp__TableName name = HBP__TABLE_NAME__INIT;
 	Hbp__RegionInfo info = HBP__REGION_INFO__INIT;
 	uint8_t value[200] = "PBUF";
 	char address[32];
 	const char *row = "t,,1.0123456789abcdef0123456789abcdef.";
 
+	name.namespace_ = hb_pb(text("default"));
+	name.qualifier = hb_pb(text("t"));
 	info.region_id = 1;
 	info.table_name = &name;
 	snprintf(address, sizeof address, "127.0.0.1:%d", s->port);
@@ -127,32 +127,105 @@ fake_scan(fake_server *s, const Hbp__ScanRequest *req, Hbp__ScanResponse *r, hb_
 	}
 }
 
+static inline size_t
+fake_meta_location(fake_server *s, uint8_t *out, Hbp__ServerName *me)
+{
+	Hbp__TableName name = HBP__TABLE_NAME__INIT;
+	Hbp__RegionInfo info = HBP__REGION_INFO__INIT;
+	Hbp__RegionLocation l = HBP__REGION_LOCATION__INIT;
+	Hbp__RegionLocation *list[] = {&l};
+	Hbp__GetMetaRegionLocationsResponse r = HBP__GET_META_REGION_LOCATIONS_RESPONSE__INIT;
+
+	(void) s;
+	name.namespace_ = hb_pb(text("hbase"));
+	name.qualifier = hb_pb(text("meta"));
+	info.table_name = &name;
+	l.region_info = &info;
+	l.server_name = me;
+	r.meta_locations = list;
+	r.n_meta_locations = 1;
+	return hbp__get_meta_region_locations_response__pack(&r, out);
+}
+
+static inline size_t
+fake_table_names(uint8_t *out)
+{
+	Hbp__TableName name = HBP__TABLE_NAME__INIT;
+	Hbp__TableName *list[] = {&name};
+	Hbp__GetTableNamesResponse r = HBP__GET_TABLE_NAMES_RESPONSE__INIT;
+
+	name.namespace_ = hb_pb(text("ns"));
+	name.qualifier = hb_pb(text("t"));
+	r.table_names = list;
+	r.n_table_names = 1;
+	return hbp__get_table_names_response__pack(&r, out);
+}
+
+static inline size_t
+fake_get(uint8_t *out)
+{
+	Hbp__Cell c = HBP__CELL__INIT;
+	Hbp__Cell *list[] = {&c};
+	Hbp__Result result = HBP__RESULT__INIT;
+	Hbp__GetResponse r = HBP__GET_RESPONSE__INIT;
+
+	c.has_row = c.has_family = c.has_qualifier = c.has_value = c.has_timestamp = 1;
+	c.row = c.family = c.qualifier = c.value = hb_pb(text("abc"));
+	result.cell = list;
+	result.n_cell = 1;
+	r.result = &result;
+	return hbp__get_response__pack(&r, out);
+}
+
+#define FAKE_MOST 64 /* actions that are answered */
+
+static inline size_t
+fake_multi(fake_server *s, const Hbp__MultiRequest *req, uint8_t *out, hb_buffer *block)
+{
+	Hbp__MultiResponse r = HBP__MULTI_RESPONSE__INIT;
+	Hbp__Result result = HBP__RESULT__INIT;
+	Hbp__ResultOrException x[FAKE_MOST];
+	Hbp__ResultOrException *lists[FAKE_MOST];
+	Hbp__RegionActionResult ra[FAKE_MOST];
+	Hbp__RegionActionResult *ras[FAKE_MOST];
+	size_t used = 0;
+
+	result.has_associated_cell_count = 1;
+	result.associated_cell_count = 1;
+	for (size_t i = 0; i < req->n_region_action && i < FAKE_MOST; i++)
+	{
+		hbp__region_action_result__init(&ra[i]);
+		ras[i] = &ra[i];
+		ra[i].result_or_exception = &lists[used];
+		for (size_t k = 0; k < req->region_action[i]->n_action && used < FAKE_MOST; k++)
+		{
+			hbp__result_or_exception__init(&x[used]);
+			x[used].has_index = 1;
+			x[used].index = req->region_action[i]->action[k]->index;
+			x[used].result = &result;
+			fake_cell(s, block, "k1", "f", "a", text("value"));
+			lists[used] = &x[used];
+			used++;
+			ra[i].n_result_or_exception++;
+		}
+	}
+	r.region_action_result = ras;
+	r.n_region_action_result = req->n_region_action < FAKE_MOST ? req->n_region_action : FAKE_MOST;
+	return hbp__multi_response__pack(&r, out);
+}
+
 /* Packs the answer to a method; returns its length. */
 static inline size_t
 fake_answer(fake_server *s, hb_bytes method, hb_bytes param, uint8_t *out, hb_buffer *block)
 {
 	Hbp__ServerName me = HBP__SERVER_NAME__INIT;
+	size_t n = 0;
 
-	me.host_name = (ProtobufCBinaryData) {9, (uint8_t *) "127.0.0.1"};
+	me.host_name = hb_pb(text("127.0.0.1"));
 	me.has_port = 1;
 	me.port = (uint32_t) s->port;
 	if (hb_bytes_equal(method, text("GetMetaRegionLocations")))
-	{
-		Hbp__TableName name = {PROTOBUF_C_MESSAGE_INIT(&hbp__table_name__descriptor),
-							   {5, (uint8_t *) "hbase"},
-							   {4, (uint8_t *) "meta"}};
-		Hbp__RegionInfo info = HBP__REGION_INFO__INIT;
-		Hbp__RegionLocation l = HBP__REGION_LOCATION__INIT;
-		Hbp__RegionLocation *list[] = {&l};
-		Hbp__GetMetaRegionLocationsResponse r = HBP__GET_META_REGION_LOCATIONS_RESPONSE__INIT;
-
-		info.table_name = &name;
-		l.region_info = &info;
-		l.server_name = &me;
-		r.meta_locations = list;
-		r.n_meta_locations = 1;
-		return hbp__get_meta_region_locations_response__pack(&r, out);
-	}
+		return fake_meta_location(s, out, &me);
 	if (hb_bytes_equal(method, text("GetActiveMaster")))
 	{
 		Hbp__GetActiveMasterResponse r = HBP__GET_ACTIVE_MASTER_RESPONSE__INIT;
@@ -161,85 +234,27 @@ fake_answer(fake_server *s, hb_bytes method, hb_bytes param, uint8_t *out, hb_bu
 		return hbp__get_active_master_response__pack(&r, out);
 	}
 	if (hb_bytes_equal(method, text("GetTableNames")))
-	{
-		Hbp__TableName name = {PROTOBUF_C_MESSAGE_INIT(&hbp__table_name__descriptor),
-							   {2, (uint8_t *) "ns"},
-							   {1, (uint8_t *) "t"}};
-		Hbp__TableName *list[] = {&name};
-		Hbp__GetTableNamesResponse r = HBP__GET_TABLE_NAMES_RESPONSE__INIT;
-
-		r.table_names = list;
-		r.n_table_names = 1;
-		return hbp__get_table_names_response__pack(&r, out);
-	}
+		return fake_table_names(out);
+	if (hb_bytes_equal(method, text("Get")))
+		return fake_get(out);
 	if (hb_bytes_equal(method, text("Scan")))
 	{
 		Hbp__ScanRequest *req = hbp__scan_request__unpack(NULL, param.len, param.data);
 		Hbp__ScanResponse r = HBP__SCAN_RESPONSE__INIT;
-		size_t n = 0;
 
 		if (req != NULL)
-		{
 			fake_scan(s, req, &r, block);
-			n = hbp__scan_response__pack(&r, out);
-			hbp__scan_request__free_unpacked(req, NULL);
-		}
-		return n;
-	}
-	if (hb_bytes_equal(method, text("Get")))
-	{
-		Hbp__Cell c = HBP__CELL__INIT;
-		Hbp__Cell *list[] = {&c};
-		Hbp__Result result = HBP__RESULT__INIT;
-		Hbp__GetResponse r = HBP__GET_RESPONSE__INIT;
-
-		c.has_row = c.has_family = c.has_qualifier = c.has_value = c.has_timestamp = 1;
-		c.row = c.family = c.qualifier = c.value = (ProtobufCBinaryData) {3, (uint8_t *) "abc"};
-		result.cell = list;
-		result.n_cell = 1;
-		r.result = &result;
-		return hbp__get_response__pack(&r, out);
+		hbp__scan_request__free_unpacked(req, NULL);
+		return hbp__scan_response__pack(&r, out);
 	}
 	if (hb_bytes_equal(method, text("Multi")))
 	{
 		Hbp__MultiRequest *req = hbp__multi_request__unpack(NULL, param.len, param.data);
-		Hbp__MultiResponse r = HBP__MULTI_RESPONSE__INIT;
-		Hbp__Result result = HBP__RESULT__INIT;
-		Hbp__ResultOrException x[64];
-		Hbp__ResultOrException *lists[64];
-		Hbp__RegionActionResult ra[64];
-		Hbp__RegionActionResult *ras[64];
-		size_t used = 0;
-		size_t n;
 
-		if (req == NULL)
-			return 0;
-		result.has_associated_cell_count = 1;
-		result.associated_cell_count = 1;
-		for (size_t i = 0; i < req->n_region_action && i < 64; i++)
-		{
-			hbp__region_action_result__init(&ra[i]);
-			ras[i] = &ra[i];
-			ra[i].result_or_exception = &lists[used];
-			for (size_t k = 0; k < req->region_action[i]->n_action && used < 64; k++)
-			{
-				hbp__result_or_exception__init(&x[used]);
-				x[used].has_index = 1;
-				x[used].index = req->region_action[i]->action[k]->index;
-				x[used].result = &result;
-				fake_cell(s, block, "k1", "f", "a", text("value"));
-				lists[used] = &x[used];
-				used++;
-				ra[i].n_result_or_exception++;
-			}
-		}
-		r.region_action_result = ras;
-		r.n_region_action_result = req->n_region_action < 64 ? req->n_region_action : 64;
-		n = hbp__multi_response__pack(&r, out);
+		n = req == NULL ? 0 : fake_multi(s, req, out, block);
 		hbp__multi_request__free_unpacked(req, NULL);
-		return n;
 	}
-	return 0;
+	return n;
 }
 
 /* Makes the frame of an answer. */
