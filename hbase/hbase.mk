@@ -20,4 +20,4 @@ hbase/proto/made: $(HBASE_PROTOS)
 	protoc-c -I$(if $(TOP),$(TOP),.) --c_out=. $(HBASE_PROTOS)
 	@touch $@
 $(HBASE_MESSAGES): hbase/proto/made ;
-$(HBASE_OBJS): hbase/proto/made
+$(HBASE_OBJS) $(HBASE_OBJS:.o=.bc): hbase/proto/made
