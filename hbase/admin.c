@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include "hbase/master.h"
 #include "hbase/region.h"
-#include "hbase/registry.h"
 #include "hbase/schema.h"
 #include "hbase/table_name.h"
 

@@ -6,7 +6,7 @@
 
 #define BACKOFF_MIN_MS 10
 #define BACKOFF_MAX_MS 1000
-#define REMOTE_TRIES   8 /* of an exception that is not known */
+#define DOUBTFUL_TRIES 8
 #define NOMEM_TEXT	   "out of memory"
 
 hb_status
@@ -188,7 +188,7 @@ void
 hb_retry_progress(hb_client *client, hb_retry *retry)
 {
 	retry->begun_us = hb_now(client);
-	retry->tries = 0;
+	retry->tries = retry->doubtful = 0;
 	client->deadline_us = retry->begun_us + (int64_t) client->timeout_ms * 1000;
 }
 
@@ -218,16 +218,14 @@ hb_retry_again(hb_client *client, hb_retry *retry)
 
 	if (f->cure == HB_CURE_NONE)
 		return f->error.status;
-	if (f->error.status == HB_REMOTE && retry->tries >= REMOTE_TRIES)
+	if (f->doubtful && retry->doubtful++ >= DOUBTFUL_TRIES)
 		return f->error.status;
 	if (f->error.status == HB_CONNECT &&
 		end > retry->begun_us + (int64_t) client->connect_timeout_ms * 1000)
 		end = retry->begun_us + (int64_t) client->connect_timeout_ms * 1000;
 	if (retry->tries < 7)
 		ms = BACKOFF_MIN_MS << retry->tries;
-	if (now + (int64_t) ms * 1000 > end)
-		ms = (int) ((end - now) / 1000);
-	if (ms <= 0)
+	if (now + (int64_t) ms * 1000 >= end)
 		return f->error.status;
 	retry->tries++;
 	if (client->host.report != NULL)

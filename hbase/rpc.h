@@ -47,7 +47,8 @@ extern hb_status hb_rpc_call(hb_client *client, hb_call *call, const hb_server *
 typedef struct hb_retry
 {
 	int64_t begun_us;
-	int tries; /* since the last progress */
+	int tries;	  /* since the last progress */
+	int doubtful; /* of these, after failures of which that is not known to be of use */
 } hb_retry;
 
 /* Begins an operation: its time runs from now. */

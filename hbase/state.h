@@ -17,6 +17,7 @@ typedef struct hb_failure
 {
 	hb_error error;
 	hb_cure cure;
+	bool doubtful; /* the server did not say whether another try is of use */
 } hb_failure;
 
 struct hb_connection;
