@@ -431,6 +431,20 @@ wt_remote_table_truncate(WtTable *t)
 }
 
 void
+wt_remote_table_drop(WtTable *t)
+{
+	WtRemoteTable *r = wt_remote_table(t);
+	hb_client *client = wt_remote_table_client(r);
+	hb_status status;
+
+	PreventInTransactionBlock(true, "drop_remote()");
+	status = hb_admin_drop(client, r->name);
+	r->known = r->there = false;
+	if (status != HB_OK)
+		wt_remote_table_fail(r, client, status, "could not drop", NULL);
+}
+
+void
 wt_remote_table_init(uint32 first)
 {
 	first_id = next_id = first;

@@ -41,6 +41,7 @@ extern void wt_remote_table_estimate(wide_family_id family, const wide_range *ra
 									 wide_estimate *out);
 extern void wt_remote_table_define(WtTable *t, bool created);
 extern void wt_remote_table_truncate(WtTable *t);
+extern void wt_remote_table_drop(WtTable *t);
 
 /* Return: the table of the foreign table; of a family, and the index of the family in it. */
 extern WtRemoteTable *wt_remote_table(WtTable *t);
