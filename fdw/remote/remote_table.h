@@ -18,7 +18,11 @@ typedef struct WtRemoteFamily
 	char *name;
 	wide_family_options opt; /* as far as they are known */
 	bool there;				 /* HBase has it */
+	bool exact;				 /* NEW_VERSION_BEHAVIOR: deletes hide what was written before */
 } WtRemoteFamily;
+
+/* Timestamp of a delete that hides whatever was written before it, in an exact family. */
+#define WT_REMOTE_ALL_TIMES (PG_INT64_MAX - 1)
 
 typedef struct WtRemoteTable
 {
