@@ -270,6 +270,7 @@ INSERT INTO priv.matrix (object, statement) VALUES
     ('import_cells(regclass,bytea)', $$SELECT widetable.import_cells('priv.t', c) FROM priv.chunk$$),
     ('table_size(regclass)', $$SELECT widetable.table_size('priv.t')$$),
     ('plain_view(regclass,name)', $$SELECT widetable.plain_view('priv.t')$$),
+    ('drop_remote(regclass)', $$SELECT widetable.drop_remote('priv.t')$$),
     ('handler()', $$SELECT widetable.handler()$$),
     ('validator(text[],oid)', $$SELECT widetable.validator('{}', 0)$$),
     ('ddl_command_start()', $$SELECT widetable.ddl_command_start()$$),

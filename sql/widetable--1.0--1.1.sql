@@ -188,6 +188,13 @@ COMMENT ON FUNCTION @extschema@.prepare_upgrade(boolean) IS
     'before pg_upgrade: everything goes to files, and wide tables cannot be changed until the server is restarted';
 REVOKE ALL ON FUNCTION @extschema@.prepare_upgrade(boolean) FROM PUBLIC;
 
+-- ------------------------------------------------------- tables of other engines
+
+CREATE FUNCTION @extschema@.drop_remote(rel regclass)
+    RETURNS void LANGUAGE C VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wt_sql_drop_remote';
+COMMENT ON FUNCTION @extschema@.drop_remote(regclass) IS
+    'drop the table that another engine has for a foreign table; not in a transaction block';
+
 -- ------------------------------------------------------------------ damage
 
 -- Makes readable what can be read of the damaged files of a table; what cannot is given up.  With

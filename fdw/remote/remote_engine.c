@@ -38,6 +38,7 @@ static const WtEngine hbase = {
 	.estimate = wt_remote_table_estimate,
 	.define = wt_remote_table_define,
 	.truncate = wt_remote_table_truncate,
+	.drop = wt_remote_table_drop,
 	.import = wt_import_commands,
 	.open = wt_remote_scan_open,
 	.next = wt_remote_scan_next,

@@ -3,8 +3,9 @@
  *		Cells of HBase as rows of a scan, with the transaction's changes of the row.
  *
  * HBase returns a row's cells by family, qualifier and timestamp.  The changes of the
- * transaction are made on them one after the other, as the cells will be after the commit: an
- * automatic timestamp is above all others.  Then the cells that the scan wants are taken.
+ * transaction are made on them column by column and in their order, as the cells will be after the
+ * commit: an automatic timestamp is above all others.  Then the cells that the scan wants are
+ *taken.
  */
 #include "postgres.h"
 
@@ -24,20 +25,6 @@ from_hbase(hb_bytes b)
 	return (wide_bytes) {b.data, b.len};
 }
 
-/* Returns: < 0, 0 or > 0, as the cells of a row are ordered. */
-static int
-compare_cells(const void *a, const void *b)
-{
-	const hb_cell *x = a, *y = b;
-	int c = wt_bytes_cmp(from_hbase(x->family), from_hbase(y->family));
-
-	if (c == 0)
-		c = wt_bytes_cmp(from_hbase(x->qualifier), from_hbase(y->qualifier));
-	if (c == 0)
-		c = x->timestamp > y->timestamp ? -1 : x->timestamp < y->timestamp;
-	return c;
-}
-
 /* ------------------------------------------------------- own changes */
 
 static void
@@ -51,67 +38,162 @@ reserve_merged(WtRemoteWant *w, int n)
 					: repalloc_huge(w->merged, sizeof(hb_cell) * w->max_merged);
 }
 
-/* Returns: true if the delete hides the cell. */
-static bool
-deletes(const WtRemoteChange *d, hb_bytes family, const hb_cell *c)
+/* A change of a row, and where it comes among them. */
+typedef struct Own
 {
-	int64 ts = d->ts == WIDE_TS_MAX ? PG_INT64_MAX : d->ts / 1000;
-	bool column = d->kind == 1 + WIDE_DELETE_VERSION || d->kind == 1 + WIDE_DELETE_COLUMN;
+	const WtRemoteChange *change;
+	hb_bytes family;
+	int order;
+} Own;
 
-	if (!wt_bytes_equal(family.data, family.len, c->family.data, c->family.len) ||
-		(column && !wt_bytes_equal(d->qual.data, d->qual.len, c->qualifier.data, c->qualifier.len)))
-		return false;
-	return d->kind == 1 + WIDE_DELETE_COLUMN || d->kind == 1 + WIDE_DELETE_FAMILY
-			   ? c->timestamp <= ts
-			   : c->timestamp == ts;
+static int
+compare_columns(hb_bytes family_a, wide_bytes qual_a, hb_bytes family_b, wide_bytes qual_b)
+{
+	int c = wt_bytes_cmp(from_hbase(family_a), from_hbase(family_b));
+
+	return c != 0 ? c : wt_bytes_cmp(qual_a, qual_b);
 }
 
-/* Makes one change on the first n cells of w->merged.  Returns: how many there are then. */
 static int
-apply(WtRemoteWant *w, int n, const WtRemoteChange *d)
+compare_own(const void *a, const void *b)
 {
-	const char *name = w->table->families[d->family].name;
-	hb_bytes family = {(const uint8_t *) name, strlen(name)};
-	hb_cell *m = w->merged;
+	const Own *x = a, *y = b;
+	int c = compare_columns(x->family, x->change->qual, y->family, y->change->qual);
+
+	return c != 0 ? c : x->order < y->order ? -1 : 1;
+}
+
+/* Removes of the column's n cells m[], newest first, those that the delete hides.  Returns: how
+ * many are left. */
+static int
+apply_delete(hb_cell *m, int n, const WtRemoteChange *d)
+{
+	int64 ts = d->ts == WIDE_TS_MAX ? PG_INT64_MAX : d->ts / 1000;
+	bool up_to = d->kind == 1 + WIDE_DELETE_COLUMN || d->kind == 1 + WIDE_DELETE_FAMILY;
 	int left = 0;
 
-	if (d->kind != 0)
-	{
-		for (int i = 0; i < n; i++)
-			if (!deletes(d, family, &m[i]))
-				m[left++] = m[i];
-		return left;
-	}
-	m[n] = (hb_cell) {.family = family,
-					  .qualifier = {d->qual.data, d->qual.len},
-					  .value = {d->value.data, d->value.len},
-					  .timestamp = d->ts == WIDE_TS_AUTO ? PROVISIONAL : d->ts / 1000,
-					  .type = HB_CELL_PUT};
+	/* without a timestamp: the newest version */
+	if (!up_to && d->ts == WIDE_TS_MAX && n > 0)
+		ts = m[0].timestamp;
 	for (int i = 0; i < n; i++)
-		if (compare_cells(&m[i], &m[n]) == 0)
+		if (up_to ? m[i].timestamp > ts : m[i].timestamp != ts)
+			m[left++] = m[i];
+	return left;
+}
+
+/* Puts a version into the column's n cells m[].  Returns: how many there are then. */
+static int
+apply_put(hb_cell *m, int n, const Own *own)
+{
+	const WtRemoteChange *d = own->change;
+	int64 ts = d->ts == WIDE_TS_AUTO ? PROVISIONAL : d->ts / 1000;
+	int lo = 0, hi = n;
+
+	while (lo < hi)
+	{
+		int mid = (lo + hi) / 2;
+
+		if (m[mid].timestamp > ts)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo == n || m[lo].timestamp != ts)
+	{
+		memmove(&m[lo + 1], &m[lo], sizeof(hb_cell) * (n - lo));
+		n++;
+	}
+	m[lo] = (hb_cell) {.family = own->family,
+					   .qualifier = {d->qual.data, d->qual.len},
+					   .value = {d->value.data, d->value.len},
+					   .timestamp = ts,
+					   .type = HB_CELL_PUT};
+	return n;
+}
+
+/* Makes the changes of one column on its n cells m[]: its own, and those of its family, in their
+ * order.  Returns: how many cells there are then. */
+static int
+apply_column(hb_cell *m, int n, hb_bytes family, const Own *own, int nown, const Own *whole,
+			 int nwhole)
+{
+	int i = 0, k = 0;
+
+	while (i < nown || k < nwhole)
+	{
+		const Own *next;
+
+		if (k < nwhole && wt_bytes_cmp(from_hbase(whole[k].family), from_hbase(family)) != 0)
 		{
-			m[i] = m[n];
-			return n;
+			k++;
+			continue;
 		}
-	return n + 1;
+		next = k == nwhole || (i < nown && own[i].order < whole[k].order) ? &own[i++] : &whole[k++];
+		n = next->change->kind == 0 ? apply_put(m, n, next) : apply_delete(m, n, next->change);
+	}
+	return n;
+}
+
+/* Divides the changes into those of columns, sorted, and those of whole families.  Returns: the
+ * number of the first. */
+static int
+divide_own(const WtRemoteWant *w, const WtRemoteChange **list, int n, Own *own, Own *whole,
+		   int *nwhole)
+{
+	int count = 0;
+
+	*nwhole = 0;
+	for (int i = 0; i < n; i++)
+	{
+		const char *name = w->table->families[list[i]->family].name;
+		bool all = list[i]->kind == 1 + WIDE_DELETE_FAMILY ||
+				   list[i]->kind == 1 + WIDE_DELETE_FAMILY_VERSION;
+
+		*(all ? &whole[(*nwhole)++]
+			  : &own[count++]) = (Own) {list[i], {(const uint8_t *) name, strlen(name)}, i};
+	}
+	qsort(own, count, sizeof(Own), compare_own);
+	return count;
 }
 
 /* Sets w->merged to the cells of the row after the changes.  Returns: their number. */
 static int
-merge_own(WtRemoteWant *w, const hb_row *from, const WtRemoteRow *own, Snapshot pg)
+merge_own(WtRemoteWant *w, const hb_row *from, const WtRemoteRow *changed, Snapshot pg)
 {
 	const WtRemoteChange **list;
-	int nown = wt_remote_change_list(own, pg, &list), n = from != NULL ? from->n_cells : 0;
+	const hb_cell *cells = from != NULL ? from->cells : NULL;
+	int nlist = wt_remote_change_list(changed, pg, &list), n = from != NULL ? from->n_cells : 0;
+	Own *own = palloc_extended(sizeof(Own) * (nlist + 1), MCXT_ALLOC_HUGE);
+	Own *whole = palloc_extended(sizeof(Own) * (nlist + 1), MCXT_ALLOC_HUGE);
+	int nwhole, nown = divide_own(w, list, nlist, own, whole, &nwhole), out = 0;
 
-	reserve_merged(w, n + nown + 1);
-	if (n > 0)
-		memcpy(w->merged, from->cells, sizeof(hb_cell) * n);
-	for (int i = 0; i < nown; i++)
-		n = apply(w, n, list[i]);
+	reserve_merged(w, n + nlist + 1);
+	for (int i = 0, k = 0; i < n || k < nown;)
+	{
+		hb_cell *m = &w->merged[out];
+		int ncells = 0, first = k, c;
+		hb_bytes family;
+		wide_bytes qual;
+
+		c = i == n		? 1
+			: k == nown ? -1
+						: compare_columns(cells[i].family, from_hbase(cells[i].qualifier),
+										  own[k].family, own[k].change->qual);
+		family = c <= 0 ? cells[i].family : own[k].family;
+		qual = c <= 0 ? from_hbase(cells[i].qualifier) : own[k].change->qual;
+		for (; i < n &&
+			   compare_columns(cells[i].family, from_hbase(cells[i].qualifier), family, qual) == 0;
+			 i++)
+			m[ncells++] = cells[i];
+		for (; k < nown && compare_columns(own[k].family, own[k].change->qual, family, qual) == 0;
+			 k++)
+			;
+		out += apply_column(m, ncells, family, &own[first], k - first, whole, nwhole);
+	}
+	pfree(own);
+	pfree(whole);
 	pfree(list);
-	if (nown > 0)
-		qsort(w->merged, n, sizeof(hb_cell), compare_cells);
-	return n;
+	return out;
 }
 
 /* ------------------------------------------------------------- taking */
@@ -177,7 +259,11 @@ static int
 take_family(WtRemoteWant *w, int i, const hb_cell *all, int n, int64 now, int taken, bool *exists)
 {
 	const wide_scan_family *f = &w->spec.families[i];
-	int max = f->max_versions > 0 ? f->max_versions : 1, version = 0, at = 0;
+	int max = f->max_versions > 0 ? f->max_versions : 1, version = 0, at = 0, index;
+
+	/* HBase keeps no more of them, but here may be new ones of the transaction */
+	(void) wt_remote_table_of(f->id, &index);
+	max = Min(max, w->table->families[index].opt.versions);
 
 	for (int k = 0; k < n; k++)
 	{

@@ -115,13 +115,18 @@ take_ranges(RemoteScan *s, const wide_range *ranges, int n)
 {
 	MemoryContextReset(s->range_cxt);
 	s->ranges = MemoryContextAlloc(s->range_cxt, sizeof(wide_range) * Max(1, n));
-	s->nranges = n;
+	s->nranges = 0;
 	s->points = n > 0;
 	for (int i = 0; i < n; i++)
 	{
-		s->ranges[i] = (wide_range) {copy_in(s->range_cxt, ranges[i].lo),
-									 copy_in(s->range_cxt, ranges[i].hi)};
-		s->points = s->points && is_point(&ranges[i]);
+		bool point = is_point(&ranges[i]);
+
+		/* no row has such a key */
+		if (point && (ranges[i].lo.len == 0 || ranges[i].lo.len > HB_MAX_ROW))
+			continue;
+		s->ranges[s->nranges++] = (wide_range) {copy_in(s->range_cxt, ranges[i].lo),
+												copy_in(s->range_cxt, ranges[i].hi)};
+		s->points = s->points && point;
 	}
 }
 
@@ -202,7 +207,8 @@ fill_read(RemoteScan *s, hb_read *read)
 					   .max_versions = s->versions ? PG_INT32_MAX : versions,
 					   .filter = s->filter};
 	read->families = columns_of(s, &read->n_families);
-	if (spec->ts_min != 0 || spec->ts_max != 0)
+	/* versions are counted before the time range is applied: remote_row.c does both */
+	if (!s->versions && (spec->ts_min != 0 || spec->ts_max != 0))
 	{
 		read->time_range = true;
 		read->min_time = to_milliseconds(spec->ts_min);
@@ -307,6 +313,14 @@ check_isolation(Snapshot pg)
 	command = pg->curcid;
 }
 
+/* Returns: true if all versions are read, to make the transaction's changes on them. */
+static bool
+needs_versions(const RemoteScan *s, bool own)
+{
+	return own && (s->want.spec.ts_min != 0 || s->want.spec.ts_max != 0 ||
+				   wt_remote_change_of_versions(s->want.table));
+}
+
 wide_scan *
 wt_remote_scan_open(Snapshot pg, const wide_scan_spec *spec)
 {
@@ -327,7 +341,7 @@ wt_remote_scan_open(Snapshot pg, const wide_scan_spec *spec)
 		copy_spec(s, spec);
 		take_ranges(s, spec->ranges, spec->nranges);
 		s->own = wt_remote_change_any(s->want.table);
-		s->versions = s->own && wt_remote_change_of_versions(s->want.table);
+		s->versions = needs_versions(s, s->own);
 		make_filter(s);
 		begin(s);
 	}
@@ -349,14 +363,14 @@ wt_remote_scan_restart(wide_scan *scan, const wide_range *ranges, int nranges)
 
 	/* what is read of HBase depends on whether there are changes, and of what */
 	if (s->scan != NULL &&
-		(own != s->own || (own && wt_remote_change_of_versions(s->want.table) != s->versions)))
+		(own != s->own || needs_versions(s, own) != s->versions))
 	{
 		hb_scan_close(s->scan);
 		s->scan = NULL;
 		s->filter = NULL;
 	}
 	s->own = own;
-	s->versions = own && wt_remote_change_of_versions(s->want.table);
+	s->versions = needs_versions(s, own);
 	take_ranges(s, ranges, nranges);
 	begin(s);
 }

@@ -154,6 +154,8 @@ take_attribute(WtRemoteFamily *f, const char *key, const char *value)
 		f->opt.versions = Max(1, n);
 	else if (strcmp(key, "MIN_VERSIONS") == 0)
 		f->opt.min_versions = Max(0, n);
+	else if (strcmp(key, "NEW_VERSION_BEHAVIOR") == 0)
+		f->exact = pg_strcasecmp(value, "true") == 0;
 	else if (strcmp(key, "TTL") == 0)
 		f->opt.ttl_us = n == PG_INT32_MAX ? 0 : (int64) n * 1000000;
 }
@@ -345,7 +347,7 @@ prepare_making(WtTable *t, WtRemoteTable *r)
 		families[i].n_attributes = stated_attributes(&t->families[i], attributes);
 		if (f != NULL)
 		{
-			f->there = true;
+			f->there = f->exact = true;
 			f->opt = t->families[i].opt;
 		}
 	}
@@ -428,6 +430,20 @@ wt_remote_table_truncate(WtTable *t)
 	status = hb_admin_truncate(client, r->name, true);
 	if (status != HB_OK)
 		wt_remote_table_fail(r, client, status, "could not truncate", NULL);
+}
+
+void
+wt_remote_table_drop(WtTable *t)
+{
+	WtRemoteTable *r = wt_remote_table(t);
+	hb_client *client = wt_remote_table_client(r);
+	hb_status status;
+
+	PreventInTransactionBlock(true, "drop_remote()");
+	status = hb_admin_drop(client, r->name);
+	r->known = r->there = false;
+	if (status != HB_OK)
+		wt_remote_table_fail(r, client, status, "could not drop", NULL);
 }
 
 void

@@ -18,7 +18,11 @@ typedef struct WtRemoteFamily
 	char *name;
 	wide_family_options opt; /* as far as they are known */
 	bool there;				 /* HBase has it */
+	bool exact;				 /* NEW_VERSION_BEHAVIOR: deletes hide what was written before */
 } WtRemoteFamily;
+
+/* Timestamp of a delete that hides whatever was written before it, in an exact family. */
+#define WT_REMOTE_ALL_TIMES (PG_INT64_MAX - 1)
 
 typedef struct WtRemoteTable
 {
@@ -41,6 +45,7 @@ extern void wt_remote_table_estimate(wide_family_id family, const wide_range *ra
 									 wide_estimate *out);
 extern void wt_remote_table_define(WtTable *t, bool created);
 extern void wt_remote_table_truncate(WtTable *t);
+extern void wt_remote_table_drop(WtTable *t);
 
 /* Return: the table of the foreign table; of a family, and the index of the family in it. */
 extern WtRemoteTable *wt_remote_table(WtTable *t);

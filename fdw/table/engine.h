@@ -71,6 +71,8 @@ typedef struct WtEngine
 	/* CREATE and ALTER FOREIGN TABLE: makes what is stored agree with it */
 	void (*define)(WtTable *t, bool created);
 	void (*truncate)(WtTable *t);
+	/* drop_remote(): drops what is stored; not in a transaction block */
+	void (*drop)(WtTable *t);
 	/* IMPORT FOREIGN SCHEMA: returns a list of commands */
 	List *(*import)(struct ImportForeignSchemaStmt *stmt, Oid server);
 

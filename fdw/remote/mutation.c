@@ -1,0 +1,293 @@
+/*
+ * mutation.c
+ *		What HBase is sent for the changes of one row.
+ *
+ * HBase makes a list of changes at one moment, in any order: a delete wins over a put of the list
+ * that it covers, whichever came first.
+ *
+ *	- A put or delete that a later change makes needless is left out.
+ *	- Where a put without a timestamp follows a delete of all that was before, the put gets this
+ *	  machine's time as timestamp and the delete the millisecond before.
+ *	- Where another put follows a delete that covers it, the changes from the put on are a list of
+ *	  their own, which is sent when the first one is done.  So is a delete of the newest version
+ *	  that follows puts of the column: HBase looks for that version before it makes the list.
+ *
+ * A row may have many changes: columns are found by hash.
+ */
+#include "postgres.h"
+
+#include "fdw/remote/mutation.h"
+
+#include "common/hashfn.h"
+
+#include "fdw/store/bytes.h"
+#include "fdw/store/clock.h"
+
+/* A column, or one version of it; of a family: without a qualifier. */
+typedef struct PlaceKey
+{
+	int family;
+	bool whole; /* all qualifiers */
+	bool version;
+	int64 ts; /* of the version */
+	wide_bytes qual;
+} PlaceKey;
+
+/* What the changes that were looked at do there.  pass: in which they were, older ones do not
+ * count. */
+typedef struct Place
+{
+	PlaceKey key;
+	int pass;
+	bool put;
+	bool removed; /* all of it, whatever its timestamp */
+	bool newest;  /* the newest version is removed */
+	bool some;	  /* versions up to `upto` are removed */
+	int64 upto;
+	char status;
+} Place;
+
+static uint32
+hash_place(const PlaceKey *k)
+{
+	uint32 h = hash_bytes(k->qual.data, (int) k->qual.len);
+
+	h = hash_combine(h, murmurhash32((uint32) k->family * 4 + k->whole * 2 + k->version));
+	return k->version ? hash_combine(h, hash_bytes((const unsigned char *) &k->ts, sizeof(k->ts)))
+					  : h;
+}
+
+static bool
+same_place(const PlaceKey *a, const PlaceKey *b)
+{
+	return a->family == b->family && a->whole == b->whole && a->version == b->version &&
+		   a->ts == b->ts && wt_bytes_cmp(a->qual, b->qual) == 0;
+}
+
+#define SH_PREFIX		  places
+#define SH_ELEMENT_TYPE	  Place
+#define SH_KEY_TYPE		  PlaceKey
+#define SH_KEY			  key
+#define SH_HASH_KEY(t, k) hash_place(&(k))
+#define SH_EQUAL(t, a, b) same_place(&(a), &(b))
+#define SH_SCOPE		  static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+static const wide_bytes no_bytes = {(const uint8 *) "", 0};
+
+/* Returns: the place of the change: its column (or family), or its version there. */
+static Place *
+place_of(places_hash *h, const WtRemoteChange *c, bool whole, bool version, int pass)
+{
+	PlaceKey key = {.family = c->family,
+					.whole = whole,
+					.version = version,
+					.ts = version ? c->ts : 0,
+					.qual = whole ? no_bytes : c->qual};
+	bool found;
+	Place *p = places_insert(h, key, &found);
+
+	if (!found || p->pass != pass)
+	{
+		p->pass = pass;
+		p->put = p->removed = p->newest = p->some = false;
+	}
+	return p;
+}
+
+static bool
+of_family(const WtRemoteChange *c)
+{
+	return c->kind == 1 + WIDE_DELETE_FAMILY || c->kind == 1 + WIDE_DELETE_FAMILY_VERSION;
+}
+
+/* Sets needless[i] for the changes that a later one replaces or undoes. */
+static void
+find_needless(places_hash *h, const WtRemoteChange *const *list, int n, bool *needless)
+{
+	for (int i = n - 1; i >= 0; i--)
+	{
+		const WtRemoteChange *c = list[i];
+		Place *p;
+
+		needless[i] = place_of(h, c, true, false, 0)->removed ||
+					  (!of_family(c) && place_of(h, c, false, false, 0)->removed);
+		if (c->kind == 0)
+		{
+			p = place_of(h, c, false, true, 0);
+			needless[i] = needless[i] || p->put;
+			p->put = true;
+		}
+		else if (c->ts == WIDE_TS_MAX && c->kind == 1 + WIDE_DELETE_FAMILY)
+			place_of(h, c, true, false, 0)->removed = true;
+		else if (c->ts == WIDE_TS_MAX && c->kind == 1 + WIDE_DELETE_COLUMN)
+			place_of(h, c, false, false, 0)->removed = true;
+	}
+}
+
+/* Returns: true if a delete of this pass would hide the put wrongly, in one list with it.  Sets
+ * *conflict if timestamps of now can tell them apart. */
+static bool
+is_hidden(places_hash *h, const WtRemoteChange *c, int pass, int64 now_us, bool *conflict)
+{
+	int64 ts = c->ts == WIDE_TS_AUTO ? now_us : c->ts;
+
+	for (int whole = 0; whole < 2; whole++)
+	{
+		Place *p = place_of(h, c, whole, false, pass);
+
+		if (p->newest || (p->some && p->upto >= ts))
+			return true;
+		if (p->removed && c->ts != WIDE_TS_AUTO)
+			return true;
+		*conflict |= p->removed;
+		if (c->ts != WIDE_TS_AUTO && place_of(h, c, whole, true, pass)->removed)
+			return true;
+	}
+	return false;
+}
+
+/* Notes a delete of this pass. */
+static void
+note_delete(places_hash *h, const WtRemoteChange *c, int pass)
+{
+	bool whole = of_family(c);
+	Place *p = place_of(h, c, whole, false, pass);
+
+	if (c->kind == 1 + WIDE_DELETE_COLUMN || c->kind == 1 + WIDE_DELETE_FAMILY)
+	{
+		if (c->ts == WIDE_TS_MAX)
+			p->removed = true;
+		else
+		{
+			p->upto = p->some ? Max(p->upto, c->ts) : c->ts;
+			p->some = true;
+		}
+	}
+	else if (c->ts == WIDE_TS_MAX)
+		p->newest = true;
+	else
+		place_of(h, c, whole, true, pass)->removed = true;
+}
+
+/* Sets pass[i], the list to which a change belongs, and conflict[pass].  Returns: the number of
+ * lists. */
+static int
+find_passes(places_hash *h, const WtRemoteChange *const *list, int n, const bool *needless,
+			int64 now_us, int *pass, bool *conflict)
+{
+	int current = 1;
+
+	conflict[1] = false;
+	for (int i = 0; i < n; i++)
+	{
+		const WtRemoteChange *c = list[i];
+		bool undecided = false, next;
+
+		if (needless[i])
+			continue;
+		if (c->kind == 0)
+			next = is_hidden(h, c, current, now_us, &undecided);
+		else
+			next = c->kind == 1 + WIDE_DELETE_VERSION && c->ts == WIDE_TS_MAX &&
+				   (place_of(h, c, false, false, current)->put ||
+					place_of(h, c, false, false, current)->newest);
+		if (next)
+			conflict[++current] = false;
+		else
+			conflict[current] |= undecided;
+		if (c->kind == 0)
+			place_of(h, c, false, false, current)->put = true;
+		else
+			note_delete(h, c, current);
+		pass[i] = current;
+	}
+	return current;
+}
+
+static const hb_change_kind kinds[] = {
+	HB_PUT,
+	[1 + WIDE_DELETE_VERSION] = HB_DELETE_VERSION,
+	[1 + WIDE_DELETE_COLUMN] = HB_DELETE_COLUMN,
+	[1 + WIDE_DELETE_FAMILY] = HB_DELETE_FAMILY,
+	[1 + WIDE_DELETE_FAMILY_VERSION] = HB_DELETE_FAMILY_VERSION,
+};
+
+static hb_bytes
+to_hbase(wide_bytes b)
+{
+	return (hb_bytes) {b.data, b.len};
+}
+
+/* Returns: the timestamp for HBase. */
+static int64
+timestamp_of(const WtRemoteRow *row, const WtRemoteChange *c, bool conflict, int64 now)
+{
+	if (c->ts != WIDE_TS_AUTO && c->ts != WIDE_TS_MAX)
+		return c->ts / 1000;
+	if (c->kind == 1 + WIDE_DELETE_VERSION)
+		return HB_TS_LATEST;
+	if (conflict)
+		return c->kind == 0 ? now : now - 1;
+	/* HBase would take its time, and leave cells of the future */
+	if (c->kind != 0 && row->table->families[c->family].exact)
+		return WT_REMOTE_ALL_TIMES;
+	return HB_TS_LATEST;
+}
+
+static hb_change
+to_change(const WtRemoteRow *row, const WtRemoteChange *c, bool conflict, int64 now)
+{
+	const char *family = row->table->families[c->family].name;
+
+	return (hb_change) {.kind = kinds[c->kind],
+						.family = {(const uint8_t *) family, strlen(family)},
+						.qualifier = to_hbase(c->qual),
+						.value = to_hbase(c->value),
+						.timestamp = timestamp_of(row, c, conflict, now),
+						.ttl_ms = c->ttl_us / 1000};
+}
+
+int
+wt_mutation_make(const WtRemoteRow *row, hb_mutation **out)
+{
+	const WtRemoteChange **list;
+	int n = wt_remote_change_list(row, NULL, &list), passes = 1, made = 0, count = 0;
+	hb_change *changes = palloc_extended(sizeof(hb_change) * Max(1, n), MCXT_ALLOC_HUGE);
+	int *pass = palloc0(sizeof(int) * Max(1, n));
+	bool *conflict = palloc0(sizeof(bool) * (n + 2)), *needless = palloc0(n + 1);
+	int64 now_us = wt_clock_now();
+
+	if (n > 1)
+	{
+		places_hash *h = places_create(CurrentMemoryContext, (uint32) Min(n, 1 << 20), NULL);
+
+		find_needless(h, list, n, needless);
+		passes = find_passes(h, list, n, needless, now_us, pass, conflict);
+		places_destroy(h);
+	}
+	else if (n == 1)
+		pass[0] = 1;
+	*out = palloc(sizeof(hb_mutation) * passes);
+	for (int i = 0; i < n; i++)
+		if (!needless[i])
+			changes[count++] = to_change(row, list[i], conflict[pass[i]], now_us / 1000);
+	/* the lists follow each other: pass[] does not fall */
+	for (int p = 1, at = 0, i = 0; p <= passes; p++)
+	{
+		int from = at;
+
+		for (; i < n && (needless[i] || pass[i] == p); i++)
+			at += !needless[i];
+		if (at > from)
+			(*out)[made++] = (hb_mutation) {
+				.key = to_hbase(row->key), .changes = changes + from, .n_changes = at - from};
+	}
+	pfree(pass);
+	pfree(conflict);
+	pfree(needless);
+	pfree(list);
+	return made;
+}
