@@ -423,6 +423,18 @@ wt_scan_size_exact_filters(List *filters)
 	return out;
 }
 
+/* Returns the clauses (RestrictInfos) of all filters. */
+static List *
+all_filters(List *filters)
+{
+	List *out = NIL;
+	ListCell *lc;
+
+	foreach(lc, filters)
+		out = lappend(out, ((WtCellClause *) lfirst(lc))->rinfo);
+	return out;
+}
+
 /*
  * Estimates what a key filter saves: rows that it leaves out are not read, and where many of them
  * are neighbours, the scan jumps over them.  There are as many jumps as values of the parts in
@@ -580,8 +592,11 @@ wt_scan_size_estimate(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, List 
 	estimate_filter(root, rel, info, conds, by.filtered, by.last, size);
 	size->rows = clamp_row_est(Min(size->rows, size->scanned));
 	size->scanned = clamp_row_est(size->scanned);
-	exact = clauselist_selectivity(root, wt_scan_size_exact_filters(info->filters), rel->relid,
-								   JOIN_INNER, NULL);
+	exact = clauselist_selectivity(root,
+								   info->t->engine == NULL
+									   ? wt_scan_size_exact_filters(info->filters)
+									   : all_filters(info->filters),
+								   rel->relid, JOIN_INNER, NULL);
 	size->delivered = Max(clamp_row_est(size->scanned * exact), size->rows);
 	size->scanned = Max(size->scanned * info->recent, size->delivered);
 	size->blocks *= info->recent;

@@ -32,7 +32,7 @@ begin_operation(WtTable *t, wide_bytes key)
 
 static const WtEngine hbase = {
 	.name = "hbase",
-	.can = 0,
+	.can = WT_CAN_PREDICATES,
 	.find = wt_remote_table_find,
 	.families = wt_remote_table_families,
 	.estimate = wt_remote_table_estimate,
@@ -44,6 +44,8 @@ static const WtEngine hbase = {
 	.restart = wt_remote_scan_restart,
 	.statistics = wt_remote_scan_statistics,
 	.show = wt_remote_scan_show,
+	.explain = wt_remote_scan_explain,
+	.whole = wt_remote_scan_whole,
 	.close = wt_remote_scan_close,
 	.begin = wt_remote_change_begin,
 	.put = wt_remote_change_put,

@@ -24,6 +24,7 @@
 
 #include "fdw/remote/connection.h"
 #include "fdw/remote/remote_change.h"
+#include "fdw/remote/remote_filter.h"
 #include "fdw/remote/remote_row.h"
 #include "fdw/remote/remote_table.h"
 #include "fdw/store/bytes.h"
@@ -48,9 +49,13 @@ typedef struct RemoteScan
 	bool points; /* each range is one key */
 
 	/* from HBase */
+	hb_columns *columns; /* that are read */
+	int ncolumns;
 	hb_filters *filters;
 	const hb_filter *filter;
 	hb_scan *scan;
+	bool hinted; /* it asks for as many rows at a time as the caller will probably read */
+	uint64 read; /* rows that it has returned since it was begun */
 	hb_rows *rows; /* of gets */
 	int next_row;  /* in rows */
 	int next_get;  /* index into the ranges; in reverse order it counts down */
@@ -87,6 +92,8 @@ copy_spec(RemoteScan *s, const wide_scan_spec *spec)
 {
 	wide_scan_family *f = MemoryContextAlloc(s->cxt,
 											 sizeof(wide_scan_family) * Max(1, spec->nfamilies));
+	wide_predicate *p = MemoryContextAllocHuge(s->cxt,
+											   sizeof(wide_predicate) * Max(1, spec->npredicates));
 
 	s->want.spec = *spec;
 	for (int i = 0; i < spec->nfamilies; i++)
@@ -99,7 +106,19 @@ copy_spec(RemoteScan *s, const wide_scan_spec *spec)
 			quals[q] = copy_in(s->cxt, f[i].quals[q]);
 		f[i].quals = quals;
 	}
+	for (int i = 0; i < spec->npredicates; i++)
+	{
+		wide_bytes *values = MemoryContextAllocHuge(s->cxt, sizeof(wide_bytes) *
+																Max(1, spec->predicates[i].nvalues));
+
+		p[i] = spec->predicates[i];
+		p[i].qualifier = copy_in(s->cxt, p[i].qualifier);
+		for (int v = 0; v < p[i].nvalues; v++)
+			values[v] = copy_in(s->cxt, p[i].values[v]);
+		p[i].values = values;
+	}
 	s->want.spec.families = f;
+	s->want.spec.predicates = p;
 	s->want.spec.ranges = NULL;
 }
 
@@ -132,62 +151,47 @@ to_milliseconds(int64 us)
 	return us == PG_INT64_MAX ? us : us <= 0 ? 0 : (us - 1) / 1000 + 1;
 }
 
-/* Returns: the columns that are read, by family; nothing is left out that makes a row exist. */
-static hb_columns *
-columns_of(RemoteScan *s, int *n)
+/* Ends the scan of HBase, if there is one; what it has done counts. */
+static void
+drop_scan(RemoteScan *s)
 {
-	const wide_scan_spec *spec = &s->want.spec;
-	hb_columns *list = MemoryContextAllocZero(s->cxt, sizeof(hb_columns) * spec->nfamilies);
+	const hb_scan_stats *h;
 
-	*n = 0;
-	for (int i = 0; i < spec->nfamilies; i++)
-	{
-		const wide_scan_family *f = &spec->families[i];
-		int at, k = 0;
-		const char *name;
-		bool whole = f->want != WIDE_WANT_COLUMNS || f->any_exists || f->nquals == 0;
-
-		(void) wt_remote_table_of(f->id, &at);
-		name = s->want.table->families[at].name;
-		while (k < *n &&
-			   !wt_bytes_equal(list[k].family.data, list[k].family.len, name, strlen(name)))
-			k++;
-		if (k < *n)
-		{
-			/* the family is listed twice */
-			list[k].n_qualifiers = 0;
-			continue;
-		}
-		list[k].family = (hb_bytes) {(const uint8_t *) name, strlen(name)};
-		++*n;
-		if (whole)
-			continue;
-		list[k].qualifiers = MemoryContextAlloc(s->cxt, sizeof(hb_bytes) * Max(1, f->nquals));
-		for (int q = 0; q < f->nquals; q++)
-			((hb_bytes *) list[k].qualifiers)[q] = (hb_bytes) {f->quals[q].data, f->quals[q].len};
-		list[k].n_qualifiers = f->nquals;
-	}
-	return list;
+	if (s->scan == NULL)
+		return;
+	h = hb_scan_statistics(s->scan);
+	s->stats.files_read += (uint64_t) h->regions;
+	s->stats.files_skipped_key += (uint64_t) h->retries;
+	s->stats.blocks_read += (uint64_t) h->calls;
+	s->stats.blocks_cached += (uint64_t) h->bytes;
+	hb_scan_close(s->scan);
+	s->scan = NULL;
 }
 
-/* The filter: only the first cell of each row where nothing but its existence is wanted. */
+/*
+ * Sees whether the transaction has changes of the table.  It may have changed what the filter
+ * would leave out, and changes of single versions concern others than the newest: what is read of
+ * HBase depends on both.
+ */
 static void
-make_filter(RemoteScan *s)
+look_for_changes(RemoteScan *s, bool first)
 {
-	const wide_scan_spec *spec = &s->want.spec;
-	const hb_filter *both[2];
+	bool own = wt_remote_change_any(s->want.table),
+		 versions = own && wt_remote_change_of_versions(s->want.table);
 
-	for (int i = 0; i < spec->nfamilies; i++)
-		if (spec->families[i].want != WIDE_WANT_EXISTS)
-			return;
-	/* the changes of the transaction may hide that cell */
-	if (s->own)
+	if (!first && own == s->own && versions == s->versions)
+		return;
+	s->own = own;
+	s->versions = versions;
+	drop_scan(s);
+	hb_filters_free(s->filters);
+	s->filters = NULL;
+	s->filter = NULL;
+	if (own)
 		return;
 	if (hb_filters_new(s->client, &s->filters) != HB_OK)
 		ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
-	both[0] = hb_filter_first_key(s->filters);
-	both[1] = hb_filter_key_only(s->filters);
-	s->filter = hb_filter_list(s->filters, false, both, 2);
+	s->filter = wt_remote_filter_make(s->filters, s->want.table, &s->want.spec);
 }
 
 static void
@@ -201,7 +205,10 @@ fill_read(RemoteScan *s, hb_read *read)
 	*read = (hb_read) {.table = s->want.table->name,
 					   .max_versions = s->versions ? PG_INT32_MAX : versions,
 					   .filter = s->filter};
-	read->families = columns_of(s, &read->n_families);
+	read->families = s->columns;
+	read->n_families = s->ncolumns;
+	if (s->filter != NULL && spec->npredicates > 0)
+		s->stats.seeks++;
 	if (spec->ts_min != 0 || spec->ts_max != 0)
 	{
 		read->time_range = true;
@@ -230,15 +237,6 @@ fail(RemoteScan *s, hb_status status)
 	wt_remote_table_fail(s->want.table, s->client, status, "could not read", NULL);
 }
 
-/* Returns: how many rows a call asks for: no more than the caller will read, if that is known. */
-static int
-first_rows(const RemoteScan *s)
-{
-	int n = s->want.table->place.fetch_rows;
-
-	return s->want.spec.row_hint != 0 ? (int) Min((uint64_t) n, s->want.spec.row_hint) : n;
-}
-
 /* Begins to read HBase in these ranges. */
 static void
 begin_scan(RemoteScan *s, const wide_range *ranges, int n)
@@ -249,6 +247,7 @@ begin_scan(RemoteScan *s, const wide_range *ranges, int n)
 	s->has_row = false;
 	s->ended = n == 0 || !s->want.table->there;
 	s->skipped = 0;
+	s->read = 0;
 	if (s->ended)
 		return;
 	if (s->scan != NULL)
@@ -258,8 +257,9 @@ begin_scan(RemoteScan *s, const wide_range *ranges, int n)
 		hb_scan_spec spec = {.ranges = list,
 							 .n_ranges = n,
 							 .reversed = s->want.spec.reverse,
-							 .rows_per_call = first_rows(s),
-							 .no_read_ahead = s->want.spec.row_hint != 0,
+							 .rows_per_call = s->hinted ? (int) s->want.spec.row_hint
+														: s->want.table->place.fetch_rows,
+							 .no_read_ahead = s->hinted,
 							 .bytes_per_call = (size_t) s->want.table->place.fetch_bytes};
 
 		fill_read(s, &spec.read);
@@ -283,8 +283,15 @@ begin(RemoteScan *s)
 	resetStringInfo(&s->at);
 	s->has_row = false;
 	s->ended = !s->want.table->there;
-	if (!s->points)
-		begin_scan(s, s->ranges, s->nranges);
+	if (s->points)
+		return;
+	if (!s->hinted && s->want.spec.row_hint != 0 &&
+		s->want.spec.row_hint < (uint64) s->want.table->place.fetch_rows)
+	{
+		s->hinted = true;
+		drop_scan(s);
+	}
+	begin_scan(s, s->ranges, s->nranges);
 }
 
 /* In REPEATABLE READ all reads see one moment, which HBase does not offer: one statement may read.
@@ -326,9 +333,8 @@ wt_remote_scan_open(Snapshot pg, const wide_scan_spec *spec)
 		s->pg = pg;
 		copy_spec(s, spec);
 		take_ranges(s, spec->ranges, spec->nranges);
-		s->own = wt_remote_change_any(s->want.table);
-		s->versions = s->own && wt_remote_change_of_versions(s->want.table);
-		make_filter(s);
+		s->columns = wt_remote_filter_columns(s->want.table, &s->want.spec, &s->ncolumns);
+		look_for_changes(s, true);
 		begin(s);
 	}
 	PG_CATCH();
@@ -345,18 +351,10 @@ void
 wt_remote_scan_restart(wide_scan *scan, const wide_range *ranges, int nranges)
 {
 	RemoteScan *s = (RemoteScan *) scan;
-	bool own = wt_remote_change_any(s->want.table);
+	MemoryContext old = MemoryContextSwitchTo(s->cxt);
 
-	/* what is read of HBase depends on whether there are changes, and of what */
-	if (s->scan != NULL &&
-		(own != s->own || (own && wt_remote_change_of_versions(s->want.table) != s->versions)))
-	{
-		hb_scan_close(s->scan);
-		s->scan = NULL;
-		s->filter = NULL;
-	}
-	s->own = own;
-	s->versions = own && wt_remote_change_of_versions(s->want.table);
+	look_for_changes(s, false);
+	MemoryContextSwitchTo(old);
 	take_ranges(s, ranges, nranges);
 	begin(s);
 }
@@ -369,8 +367,7 @@ wt_remote_scan_close(wide_scan *scan)
 	hb_scan_close(s->scan);
 	if (s->rows != NULL)
 		hb_rows_free(s->client, s->rows);
-	if (s->filters != NULL)
-		hb_filters_free(s->filters);
+	hb_filters_free(s->filters);
 	if (s->want.cells != NULL)
 		pfree(s->want.cells);
 	if (s->want.merged != NULL)
@@ -407,6 +404,52 @@ get_some(RemoteScan *s)
 	if (status != HB_OK)
 		fail(s, status);
 	s->stats.blocks_read++;
+	for (int i = 0; i < s->rows->n; i++)
+		for (int c = 0; c < s->rows->rows[i].n_cells; c++)
+			s->stats.blocks_cached += s->rows->rows[i].key.len +
+									  s->rows->rows[i].cells[c].qualifier.len +
+									  s->rows->rows[i].cells[c].value.len;
+}
+
+/* The rows from there on (reverse: before it) are the next ones. */
+static void
+jump(RemoteScan *s, wide_bytes to)
+{
+	bool reverse = s->want.spec.reverse;
+	wide_range *left = palloc(sizeof(wide_range) * Max(1, s->nranges));
+	int n = 0;
+
+	for (int i = 0; i < s->nranges; i++)
+	{
+		wide_range r = s->ranges[i];
+
+		if (reverse ? wt_bytes_cmp(r.lo, to) >= 0
+					: r.hi.data != NULL && wt_bytes_cmp(r.hi, to) <= 0)
+			continue;
+		if (reverse && (r.hi.data == NULL || wt_bytes_cmp(r.hi, to) > 0))
+			r.hi = to;
+		else if (!reverse && wt_bytes_cmp(r.lo, to) < 0)
+			r.lo = to;
+		left[n++] = r;
+	}
+	begin_scan(s, left, n);
+	pfree(left);
+}
+
+/* The caller reads more rows than was to be expected: many are read at a time from here on. */
+static void
+read_more(RemoteScan *s)
+{
+	StringInfoData to;
+
+	initStringInfo(&to);
+	appendBinaryStringInfo(&to, (const char *) s->row.key.data, (int) s->row.key.len);
+	if (!s->want.spec.reverse)
+		appendStringInfoChar(&to, '\0');
+	drop_scan(s);
+	s->hinted = false;
+	jump(s, wt_bytes_of(&to));
+	pfree(to.data);
 }
 
 /* Sets s->row to the next row of HBase, or s->ended. */
@@ -436,9 +479,12 @@ fetch(RemoteScan *s)
 		}
 		get_some(s);
 	}
+	if (s->hinted && s->read >= s->want.spec.row_hint)
+		read_more(s);
 	status = hb_scan_next(s->scan, &s->row);
 	if (status != HB_OK && status != HB_END)
 		fail(s, status);
+	s->read++;
 	s->has_row = status == HB_OK;
 	s->ended = status == HB_END;
 }
@@ -494,31 +540,6 @@ pass_mine(RemoteScan *s)
 }
 
 /* ----------------------------------------------------------------- row filter */
-
-/* The rows from there on (reverse: before it) are the next ones. */
-static void
-jump(RemoteScan *s, wide_bytes to)
-{
-	bool reverse = s->want.spec.reverse;
-	wide_range *left = palloc(sizeof(wide_range) * Max(1, s->nranges));
-	int n = 0;
-
-	for (int i = 0; i < s->nranges; i++)
-	{
-		wide_range r = s->ranges[i];
-
-		if (reverse ? wt_bytes_cmp(r.lo, to) >= 0
-					: r.hi.data != NULL && wt_bytes_cmp(r.hi, to) <= 0)
-			continue;
-		if (reverse && (r.hi.data == NULL || wt_bytes_cmp(r.hi, to) > 0))
-			r.hi = to;
-		else if (!reverse && wt_bytes_cmp(r.lo, to) < 0)
-			r.lo = to;
-		left[n++] = r;
-	}
-	begin_scan(s, left, n);
-	pfree(left);
-}
 
 /* Returns: true if the filter takes the row; false: it is skipped, and perhaps more, or the scan is
  * at its end. */
@@ -586,6 +607,7 @@ wt_remote_scan_next(wide_scan *scan, wide_row *out)
 		if (from != NULL)
 			s->has_row = false;
 		s->stats.cells_scanned += from != NULL ? from->n_cells : 0;
+		s->stats.tombstones += from != NULL;
 		if (!filter_takes(s, key) || !wt_remote_row_make(&s->want, key, from, own, s->pg, out))
 			continue;
 		s->stats.rows_returned++;
@@ -597,7 +619,8 @@ wt_remote_scan_next(wide_scan *scan, wide_row *out)
 /*
  * What a scan has done, in the members of the embedded engine's counters: files_read has the
  * scanners that were opened, one for each region, files_skipped_key those of them that were opened
- * again after a failure, blocks_read the calls, blocks_cached the bytes.
+ * again after a failure, blocks_read the calls, blocks_cached the bytes, tombstones the rows that
+ * were received, seeks how often a filter on rows was sent.
  */
 void
 wt_remote_scan_statistics(const wide_scan *scan, wide_scan_stats *out)
@@ -623,21 +646,32 @@ wt_remote_scan_show(const wide_scan_stats *st, struct ExplainState *es)
 	{
 		ExplainPropertyText("HBase",
 							psprintf(UINT64_FORMAT " calls, " UINT64_FORMAT
-												   " scanners, " UINT64_FORMAT
-												   " retries, " UINT64_FORMAT " kB",
-									 st->blocks_read, st->files_read, st->files_skipped_key,
-									 (st->blocks_cached + 1023) / 1024),
-							es);
-		ExplainPropertyText("Cells",
-							psprintf(UINT64_FORMAT " received, " UINT64_FORMAT " returned",
-									 st->cells_scanned, st->cells_returned),
+												   " rows, " UINT64_FORMAT
+												   " cells, " UINT64_FORMAT
+												   " kB, " UINT64_FORMAT
+												   " regions, " UINT64_FORMAT " retries",
+									 st->blocks_read, st->tombstones, st->cells_scanned,
+									 (st->blocks_cached + 1023) / 1024, st->files_read,
+									 st->files_skipped_key),
 							es);
 		return;
 	}
 	ExplainPropertyInteger("Calls", NULL, (int64) st->blocks_read, es);
-	ExplainPropertyInteger("Scanners", NULL, (int64) st->files_read, es);
-	ExplainPropertyInteger("Retries", NULL, (int64) st->files_skipped_key, es);
-	ExplainPropertyInteger("Bytes Received", NULL, (int64) st->blocks_cached, es);
+	ExplainPropertyInteger("Rows Received", NULL, (int64) st->tombstones, es);
 	ExplainPropertyInteger("Cells Received", NULL, (int64) st->cells_scanned, es);
-	ExplainPropertyInteger("Cells Returned", NULL, (int64) st->cells_returned, es);
+	ExplainPropertyInteger("Bytes Received", NULL, (int64) st->blocks_cached, es);
+	ExplainPropertyInteger("Regions", NULL, (int64) st->files_read, es);
+	ExplainPropertyInteger("Retries", NULL, (int64) st->files_skipped_key, es);
+}
+
+void
+wt_remote_scan_explain(WtTable *t, struct ExplainState *es)
+{
+	ExplainPropertyText("HBase Table", wt_remote_table(t)->name, es);
+}
+
+bool
+wt_remote_scan_whole(WtTable *t)
+{
+	return wt_remote_change_any(wt_remote_table(t));
 }

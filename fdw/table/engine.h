@@ -38,7 +38,8 @@ typedef enum WtCapability
 {
 	WT_CAN_ROW_LOCKS = 0x01,  /* FOR UPDATE; a row is locked before it is read and changed */
 	WT_CAN_SNAPSHOT = 0x02,	  /* REPEATABLE READ: all reads of a transaction see one moment */
-	WT_CAN_PREDICATES = 0x04, /* conditions on cells are tested where the cells are */
+	WT_CAN_PREDICATES = 0x04, /* conditions on cells are tested where the cells are; by other
+							   * engines not exactly, so rows that they return are tested again */
 	WT_CAN_SPLIT = 0x08,	  /* parts of a table are known: parallel scans, samples */
 	WT_CAN_MAINTAIN = 0x10	  /* the functions for operation, and other views of what is stored */
 } WtCapability;
@@ -79,7 +80,7 @@ typedef struct WtEngine
 	/*
 	 * Opens a scan.  pg: the statement's snapshot; it sees the changes of earlier commands
 	 * of the transaction; NULL: all of them.  spec->own is not used.  A row that it returns
-	 * may have `unsure` set for all predicates.
+	 * need not meet the predicates; one that it leaves out does not meet them.
 	 */
 	wide_scan *(*open)(Snapshot pg, const wide_scan_spec *spec);
 	bool (*next)(wide_scan *scan, wide_row *row);
@@ -87,6 +88,10 @@ typedef struct WtEngine
 	void (*statistics)(const wide_scan *scan, wide_scan_stats *out);
 	/* EXPLAIN ANALYZE: shows what a scan has done; the members mean what statistics() put there */
 	void (*show)(const wide_scan_stats *stats, struct ExplainState *es);
+	/* EXPLAIN VERBOSE: shows which table is read */
+	void (*explain)(WtTable *t, struct ExplainState *es);
+	/* returns true if scans ignore predicates, because the transaction has changed the table */
+	bool (*whole)(WtTable *t);
 	/* closes it, also after an error, and raises none */
 	void (*close)(wide_scan *scan);
 
