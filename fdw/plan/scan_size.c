@@ -267,8 +267,12 @@ wide_bytes *
 wt_scan_size_split_keys(wide_family_id family, int parts, bool rough, int *n)
 {
 	SplitKeys s = {.keys = palloc(sizeof(wide_bytes) * Max(1, parts))};
+	const WtEngine *other = wt_engine_of(family);
 
-	if (wt_engine_of(family) == NULL)
+	/* the parts in which other engines store a table are too few for a sample */
+	if (other != NULL && rough && (other->can & WT_CAN_SPLIT) != 0)
+		return other->split(family, n);
+	if (other == NULL)
 		wt_error_check(wide_split_keys(wt_store_db(), family, parts, rough, add_key, &s),
 					   "could not sample");
 	*n = s.n;
@@ -285,6 +289,8 @@ can_sample(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const KnownTests
 	WtTable *t = info->t;
 	int unknown = 0, part = -1;
 
+	if (t->engine != NULL)
+		return false;
 	for (int i = 0; i < k->ntests; i++)
 	{
 		const WtTest *test = &k->tests[i];

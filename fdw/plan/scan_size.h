@@ -80,7 +80,8 @@ extern double wt_scan_size_keys(WtTable *t, List *conds);
 
 /*
  * Returns at most parts - 1 keys that cut a family into about equal parts, in order, palloc'd; *n
- * is their number.  rough: see wide_split_keys.
+ * is their number.  rough: see wide_split_keys; other engines return the bounds of the parts that
+ * they have, however many, and none without it.
  */
 extern wide_bytes *wt_scan_size_split_keys(wide_family_id family, int parts, bool rough, int *n);
 

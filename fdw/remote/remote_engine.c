@@ -10,6 +10,7 @@
 #include "fdw/remote/import.h"
 #include "fdw/remote/remote_change.h"
 #include "fdw/remote/remote_commit.h"
+#include "fdw/remote/remote_region.h"
 #include "fdw/remote/remote_scan.h"
 #include "fdw/remote/remote_table.h"
 #include "fdw/remote/row_operation.h"
@@ -30,9 +31,17 @@ begin_operation(WtTable *t, wide_bytes key)
 	wt_row_operation_begin(t, r, key);
 }
 
+static bool
+changed(void)
+{
+	WtRemoteRow *const *rows;
+
+	return wt_remote_change_rows(&rows) > 0;
+}
+
 static const WtEngine hbase = {
 	.name = "hbase",
-	.can = WT_CAN_PREDICATES,
+	.can = WT_CAN_PREDICATES | WT_CAN_SPLIT,
 	.find = wt_remote_table_find,
 	.families = wt_remote_table_families,
 	.estimate = wt_remote_table_estimate,
@@ -46,6 +55,8 @@ static const WtEngine hbase = {
 	.show = wt_remote_scan_show,
 	.explain = wt_remote_scan_explain,
 	.whole = wt_remote_scan_whole,
+	.changed = changed,
+	.split = wt_remote_region_split,
 	.close = wt_remote_scan_close,
 	.begin = wt_remote_change_begin,
 	.put = wt_remote_change_put,

@@ -385,8 +385,7 @@ test_float(const Build *b, const wide_predicate *p, wide_op op, wide_bytes v)
 			return op == WIDE_OP_LT ? test(b, p, HB_GREATER_OR_EQUAL, sign) : NULL;
 		if (negative)
 			return test(b, p, HB_GREATER_OR_EQUAL, v);
-		return two(b, true, test(b, p, HB_LESS_OR_EQUAL, v),
-				   test(b, p, HB_GREATER_OR_EQUAL, sign));
+		return two(b, true, test(b, p, HB_LESS_OR_EQUAL, v), test(b, p, HB_GREATER_OR_EQUAL, sign));
 	}
 	if (is_zero(v))
 		return NULL;
@@ -488,7 +487,8 @@ add_clauses(const Build *b, Filters *to)
 		bool all = true;
 		int end = p;
 
-		for (; end < spec->npredicates && spec->predicates[end].clause == spec->predicates[p].clause;
+		for (;
+			 end < spec->npredicates && spec->predicates[end].clause == spec->predicates[p].clause;
 			 end++)
 		{
 			const hb_filter *one = predicate_filter(b, &spec->predicates[end]);

@@ -54,8 +54,8 @@ typedef struct RemoteScan
 	hb_filters *filters;
 	const hb_filter *filter;
 	hb_scan *scan;
-	bool hinted; /* it asks for as many rows at a time as the caller will probably read */
-	uint64 read; /* rows that it has returned since it was begun */
+	bool hinted;   /* it asks for as many rows at a time as the caller will probably read */
+	uint64 read;   /* rows that it has returned since it was begun */
 	hb_rows *rows; /* of gets */
 	int next_row;  /* in rows */
 	int next_get;  /* index into the ranges; in reverse order it counts down */
@@ -108,8 +108,9 @@ copy_spec(RemoteScan *s, const wide_scan_spec *spec)
 	}
 	for (int i = 0; i < spec->npredicates; i++)
 	{
-		wide_bytes *values = MemoryContextAllocHuge(s->cxt, sizeof(wide_bytes) *
-																Max(1, spec->predicates[i].nvalues));
+		wide_bytes *values = MemoryContextAllocHuge(s->cxt,
+													sizeof(wide_bytes) *
+														Max(1, spec->predicates[i].nvalues));
 
 		p[i] = spec->predicates[i];
 		p[i].qualifier = copy_in(s->cxt, p[i].qualifier);
@@ -645,10 +646,8 @@ wt_remote_scan_show(const wide_scan_stats *st, struct ExplainState *es)
 	if (es->format == EXPLAIN_FORMAT_TEXT)
 	{
 		ExplainPropertyText("HBase",
-							psprintf(UINT64_FORMAT " calls, " UINT64_FORMAT
-												   " rows, " UINT64_FORMAT
-												   " cells, " UINT64_FORMAT
-												   " kB, " UINT64_FORMAT
+							psprintf(UINT64_FORMAT " calls, " UINT64_FORMAT " rows, " UINT64_FORMAT
+												   " cells, " UINT64_FORMAT " kB, " UINT64_FORMAT
 												   " regions, " UINT64_FORMAT " retries",
 									 st->blocks_read, st->tombstones, st->cells_scanned,
 									 (st->blocks_cached + 1023) / 1024, st->files_read,

@@ -40,7 +40,7 @@ typedef enum WtCapability
 	WT_CAN_SNAPSHOT = 0x02,	  /* REPEATABLE READ: all reads of a transaction see one moment */
 	WT_CAN_PREDICATES = 0x04, /* conditions on cells are tested where the cells are; by other
 							   * engines not exactly, so rows that they return are tested again */
-	WT_CAN_SPLIT = 0x08,	  /* parts of a table are known: parallel scans, samples */
+	WT_CAN_SPLIT = 0x08,	  /* parts of a table are known: parallel scans */
 	WT_CAN_MAINTAIN = 0x10	  /* the functions for operation, and other views of what is stored */
 } WtCapability;
 
@@ -92,6 +92,10 @@ typedef struct WtEngine
 	void (*explain)(WtTable *t, struct ExplainState *es);
 	/* returns true if scans ignore predicates, because the transaction has changed the table */
 	bool (*whole)(WtTable *t);
+	/* returns true if the transaction has changes that no other process sees */
+	bool (*changed)(void);
+	/* returns *n keys, in order and palloc'd, that cut the table into the parts it is stored in */
+	wide_bytes *(*split)(wide_family_id family, int *n);
 	/* closes it, also after an error, and raises none */
 	void (*close)(wide_scan *scan);
 
@@ -132,6 +136,9 @@ extern const WtEngine *wt_engine_by_name(const char *name);
 
 /* Returns: the names of all engines, for a hint; palloc'd. */
 extern char *wt_engine_names(void);
+
+/* Returns: true if the transaction has changes in one of the engines that no other process sees. */
+extern bool wt_engine_changed(void);
 
 /* Returns: the engine that the id of a table or family belongs to; NULL: the embedded one. */
 extern const WtEngine *wt_engine_of_other(uint32 id);
