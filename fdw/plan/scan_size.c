@@ -608,6 +608,34 @@ wt_scan_size_estimate(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, List 
 	size->blocks *= info->recent;
 }
 
+/* As wt_scan_size_cost(), for an engine that is elsewhere. */
+static void
+remote_cost(RelOptInfo *rel, WtRelInfo *info, const WtScanSize *size, const QualCost *qual,
+			bool again, Cost *startup, Cost *total)
+{
+	bool keys = size->ranges >= size->scanned;
+	double calls = keys ? Max(1, size->scanned / WT_REMOTE_BATCH) : 1;
+
+	*startup = rel->reltarget->cost.startup + qual->startup + WT_REMOTE_CALL * cpu_operator_cost;
+	if (!again)
+		*startup += info->t->startup_cost;
+	*total = *startup + (calls - 1) * WT_REMOTE_CALL * cpu_operator_cost;
+	*total += size->scanned * (keys ? WT_REMOTE_KEY : WT_REMOTE_ROW) * cpu_operator_cost;
+	*total += size->delivered * (WT_REMOTE_SENT * cpu_operator_cost + cpu_tuple_cost +
+								 info->t->tuple_cost + qual->per_tuple);
+	*total += size->rows * rel->reltarget->cost.per_tuple;
+}
+
+void
+wt_scan_size_lookup_cost(double lookups, Cost *startup, Cost *total)
+{
+	double share = Max(1, Min(lookups, WT_REMOTE_BATCH));
+
+	*startup = 0;
+	*total = (WT_REMOTE_CALL / share + WT_REMOTE_KEY + WT_REMOTE_SENT) * cpu_operator_cost +
+			 cpu_tuple_cost;
+}
+
 void
 wt_scan_size_cost(RelOptInfo *rel, WtRelInfo *info, const WtScanSize *size, const QualCost *qual,
 				  bool again, Cost *startup, Cost *total)
@@ -620,6 +648,11 @@ wt_scan_size_cost(RelOptInfo *rel, WtRelInfo *info, const WtScanSize *size, cons
 						? cells
 						: cells * Min(info->filter_families, info->families) / info->families;
 
+	if (info->t->engine != NULL)
+	{
+		remote_cost(rel, info, size, qual, again, startup, total);
+		return;
+	}
 	if (again)
 		seek *= 1 - (1 - WT_NEAR_SEEK) * size->near;
 	*startup = rel->reltarget->cost.startup + qual->startup + seek * info->families;

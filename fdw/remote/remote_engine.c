@@ -41,7 +41,7 @@ changed(void)
 
 static const WtEngine hbase = {
 	.name = "hbase",
-	.can = WT_CAN_PREDICATES | WT_CAN_SPLIT,
+	.can = WT_CAN_PREDICATES | WT_CAN_SPLIT | WT_CAN_BATCH,
 	.find = wt_remote_table_find,
 	.families = wt_remote_table_families,
 	.estimate = wt_remote_table_estimate,
@@ -51,6 +51,7 @@ static const WtEngine hbase = {
 	.open = wt_remote_scan_open,
 	.next = wt_remote_scan_next,
 	.restart = wt_remote_scan_restart,
+	.prefetch = wt_remote_scan_prefetch,
 	.statistics = wt_remote_scan_statistics,
 	.show = wt_remote_scan_show,
 	.explain = wt_remote_scan_explain,

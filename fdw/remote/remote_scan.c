@@ -54,12 +54,16 @@ typedef struct RemoteScan
 	hb_filters *filters;
 	const hb_filter *filter;
 	hb_scan *scan;
-	bool hinted;   /* it asks for as many rows at a time as the caller will probably read */
-	uint64 read;   /* rows that it has returned since it was begun */
-	hb_rows *rows; /* of gets */
-	int next_row;  /* in rows */
-	int next_get;  /* index into the ranges; in reverse order it counts down */
-	hb_row row;	   /* the next one, if has_row */
+	bool hinted;	/* it asks for as many rows at a time as the caller will probably read */
+	uint64 read;	/* rows that it has returned since it was begun */
+	hb_rows *rows;	/* of gets */
+	int next_row;	/* in rows */
+	hb_rows *ahead; /* of keys that were read ahead */
+	hb_bytes *keys; /* these keys, sorted */
+	int nkeys;
+	MemoryContext ahead_cxt; /* of the keys; NULL: none were ever read ahead */
+	int next_get;			 /* index into the ranges; in reverse order it counts down */
+	hb_row row;				 /* the next one, if has_row */
 	bool has_row, ended;
 	int skipped; /* rows that a row filter has skipped since the last jump */
 
@@ -169,6 +173,15 @@ drop_scan(RemoteScan *s)
 	s->scan = NULL;
 }
 
+static void
+drop_ahead(RemoteScan *s)
+{
+	if (s->ahead != NULL)
+		hb_rows_free(s->client, s->ahead);
+	s->ahead = NULL;
+	s->nkeys = 0;
+}
+
 /*
  * Sees whether the transaction has changes of the table.  It may have changed what the filter
  * would leave out, and changes of single versions concern others than the newest: what is read of
@@ -185,6 +198,7 @@ look_for_changes(RemoteScan *s, bool first)
 	s->own = own;
 	s->versions = versions;
 	drop_scan(s);
+	drop_ahead(s);
 	hb_filters_free(s->filters);
 	s->filters = NULL;
 	s->filter = NULL;
@@ -368,6 +382,8 @@ wt_remote_scan_close(wide_scan *scan)
 	hb_scan_close(s->scan);
 	if (s->rows != NULL)
 		hb_rows_free(s->client, s->rows);
+	if (s->ahead != NULL)
+		hb_rows_free(s->client, s->ahead);
 	hb_filters_free(s->filters);
 	if (s->want.cells != NULL)
 		pfree(s->want.cells);
@@ -378,6 +394,84 @@ wt_remote_scan_close(wide_scan *scan)
 
 /* -------------------------------------------------------------- rows of HBase */
 
+/* Reads n rows.  The caller releases them. */
+static hb_rows *
+get_rows(RemoteScan *s, const hb_bytes *keys, int n)
+{
+	hb_rows *rows = NULL;
+	hb_read read;
+	hb_status status;
+
+	fill_read(s, &read);
+	status = hb_get_many(s->client, &read, keys, n, &rows);
+	if (status != HB_OK)
+		fail(s, status);
+	s->stats.blocks_read++;
+	for (int i = 0; i < rows->n; i++)
+		for (int c = 0; c < rows->rows[i].n_cells; c++)
+			s->stats.blocks_cached += rows->rows[i].key.len + rows->rows[i].cells[c].qualifier.len +
+									  rows->rows[i].cells[c].value.len;
+	return rows;
+}
+
+void
+wt_remote_scan_prefetch(wide_scan *scan, const wide_range *keys, int n)
+{
+	RemoteScan *s = (RemoteScan *) scan;
+
+	drop_ahead(s);
+	if (!s->want.table->there)
+		return;
+	if (s->ahead_cxt == NULL)
+		s->ahead_cxt = AllocSetContextCreate(s->cxt, "keys", ALLOCSET_DEFAULT_SIZES);
+	MemoryContextReset(s->ahead_cxt);
+	s->keys = MemoryContextAlloc(s->ahead_cxt, sizeof(hb_bytes) * Max(1, n));
+	for (int i = 0; i < n; i++)
+	{
+		wide_bytes copy = copy_in(s->ahead_cxt, keys[i].lo);
+
+		s->keys[i] = (hb_bytes) {copy.data, copy.len};
+	}
+	s->ahead = get_rows(s, s->keys, n);
+	s->nkeys = n;
+}
+
+/* Returns: the row of the key, if it was read ahead; NULL: it was not. */
+static const hb_row *
+find_ahead(const RemoteScan *s, wide_bytes key)
+{
+	int lo = 0, hi = s->nkeys;
+
+	while (lo < hi)
+	{
+		int mid = lo + (hi - lo) / 2;
+		int c = wt_bytes_cmp((wide_bytes) {s->keys[mid].data, s->keys[mid].len}, key);
+
+		if (c == 0)
+			return &s->ahead->rows[mid];
+		if (c < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return NULL;
+}
+
+/* Takes the row of the scan's only key, if it was read ahead. */
+static bool
+take_ahead(RemoteScan *s)
+{
+	const hb_row *row = s->nranges == 1 && s->nkeys > 0 ? find_ahead(s, s->ranges[0].lo) : NULL;
+
+	if (row == NULL || s->next_get != 0)
+		return false;
+	s->next_get = s->want.spec.reverse ? -1 : 1;
+	s->row = *row;
+	s->has_row = row->n_cells > 0;
+	s->ended = !s->has_row;
+	return true;
+}
+
 /* Reads the next keys by gets. */
 static void
 get_some(RemoteScan *s)
@@ -385,8 +479,6 @@ get_some(RemoteScan *s)
 	bool reverse = s->want.spec.reverse;
 	int left = reverse ? s->next_get + 1 : s->nranges - s->next_get, n = Min(left, GETS);
 	hb_bytes *keys = palloc(sizeof(hb_bytes) * Max(1, n));
-	hb_read read;
-	hb_status status;
 
 	for (int i = 0; i < n; i++)
 	{
@@ -395,21 +487,12 @@ get_some(RemoteScan *s)
 		keys[i] = (hb_bytes) {r->lo.data, r->lo.len};
 	}
 	s->next_get += reverse ? -n : n;
-	fill_read(s, &read);
 	if (s->rows != NULL)
 		hb_rows_free(s->client, s->rows);
 	s->rows = NULL;
 	s->next_row = 0;
-	status = hb_get_many(s->client, &read, keys, n, &s->rows);
+	s->rows = get_rows(s, keys, n);
 	pfree(keys);
-	if (status != HB_OK)
-		fail(s, status);
-	s->stats.blocks_read++;
-	for (int i = 0; i < s->rows->n; i++)
-		for (int c = 0; c < s->rows->rows[i].n_cells; c++)
-			s->stats.blocks_cached += s->rows->rows[i].key.len +
-									  s->rows->rows[i].cells[c].qualifier.len +
-									  s->rows->rows[i].cells[c].value.len;
 }
 
 /* The rows from there on (reverse: before it) are the next ones. */
@@ -478,6 +561,8 @@ fetch(RemoteScan *s)
 			s->ended = true;
 			return;
 		}
+		if (take_ahead(s))
+			return;
 		get_some(s);
 	}
 	if (s->hinted && s->read >= s->want.spec.row_hint)

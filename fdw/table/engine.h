@@ -41,7 +41,8 @@ typedef enum WtCapability
 	WT_CAN_PREDICATES = 0x04, /* conditions on cells are tested where the cells are; by other
 							   * engines not exactly, so rows that they return are tested again */
 	WT_CAN_SPLIT = 0x08,	  /* parts of a table are known: parallel scans */
-	WT_CAN_MAINTAIN = 0x10	  /* the functions for operation, and other views of what is stored */
+	WT_CAN_MAINTAIN = 0x10,	  /* the functions for operation, and other views of what is stored */
+	WT_CAN_BATCH = 0x20		  /* keys are read ahead, because each call costs a round trip */
 } WtCapability;
 
 struct ExplainState;
@@ -85,6 +86,8 @@ typedef struct WtEngine
 	wide_scan *(*open)(Snapshot pg, const wide_scan_spec *spec);
 	bool (*next)(wide_scan *scan, wide_row *row);
 	void (*restart)(wide_scan *scan, const wide_range *ranges, int nranges);
+	/* reads these keys; see wt_engine_scan_prefetch() */
+	void (*prefetch)(wide_scan *scan, const wide_range *keys, int n);
 	void (*statistics)(const wide_scan *scan, wide_scan_stats *out);
 	/* EXPLAIN ANALYZE: shows what a scan has done; the members mean what statistics() put there */
 	void (*show)(const wide_scan_stats *stats, struct ExplainState *es);
