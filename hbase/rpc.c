@@ -178,14 +178,14 @@ hb_rpc_call(hb_client *client, hb_call *call, const hb_server *server, const cha
 /* ---- repetition ---- */
 
 void
-hb_retry_begin(hb_client *client, hb_retry *retry)
+hb_rpc_begin(hb_client *client, hb_retry *retry)
 {
 	retry->begun_us = 0;
-	hb_retry_progress(client, retry);
+	hb_rpc_progress(client, retry);
 }
 
 void
-hb_retry_progress(hb_client *client, hb_retry *retry)
+hb_rpc_progress(hb_client *client, hb_retry *retry)
 {
 	retry->begun_us = hb_now(client);
 	retry->tries = retry->doubtful = 0;
@@ -193,7 +193,7 @@ hb_retry_progress(hb_client *client, hb_retry *retry)
 }
 
 hb_status
-hb_retry_sleep(hb_client *client, int ms)
+hb_rpc_sleep(hb_client *client, int ms)
 {
 	int64_t now = hb_now(client);
 	int64_t end = now + (int64_t) ms * 1000;
@@ -208,7 +208,7 @@ hb_retry_sleep(hb_client *client, int ms)
 }
 
 hb_status
-hb_retry_again(hb_client *client, hb_retry *retry)
+hb_rpc_again(hb_client *client, hb_retry *retry)
 {
 	hb_failure *f = &client->failure;
 	hb_failure kept;
@@ -231,7 +231,7 @@ hb_retry_again(hb_client *client, hb_retry *retry)
 	if (client->host.report != NULL)
 		client->host.report(client->host.ctx, HB_LEVEL_DEBUG, f->error.text);
 	kept = *f;
-	HB_TRY(hb_retry_sleep(client, ms));
+	HB_TRY(hb_rpc_sleep(client, ms));
 	*f = kept;
 	return HB_OK;
 }

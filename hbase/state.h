@@ -3,6 +3,7 @@
 #define HB_STATE_H
 
 #include "hbase/exception.h"
+#include "hbase/arena.h"
 #include "hbase/memory.h"
 
 #define HB_HOST_MAX 256 /* bytes of a host's name with the zero byte */

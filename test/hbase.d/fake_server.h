@@ -224,20 +224,20 @@ fake_answer(fake_server *s, hb_bytes method, hb_bytes param, uint8_t *out, hb_bu
 	me.host_name = hb_pb(text("127.0.0.1"));
 	me.has_port = 1;
 	me.port = (uint32_t) s->port;
-	if (hb_bytes_equal(method, text("GetMetaRegionLocations")))
+	if (hb_memory_equal(method, text("GetMetaRegionLocations")))
 		return fake_meta_location(s, out, &me);
-	if (hb_bytes_equal(method, text("GetActiveMaster")))
+	if (hb_memory_equal(method, text("GetActiveMaster")))
 	{
 		Hbp__GetActiveMasterResponse r = HBP__GET_ACTIVE_MASTER_RESPONSE__INIT;
 
 		r.server_name = &me;
 		return hbp__get_active_master_response__pack(&r, out);
 	}
-	if (hb_bytes_equal(method, text("GetTableNames")))
+	if (hb_memory_equal(method, text("GetTableNames")))
 		return fake_table_names(out);
-	if (hb_bytes_equal(method, text("Get")))
+	if (hb_memory_equal(method, text("Get")))
 		return fake_get(out);
-	if (hb_bytes_equal(method, text("Scan")))
+	if (hb_memory_equal(method, text("Scan")))
 	{
 		Hbp__ScanRequest *req = hbp__scan_request__unpack(NULL, param.len, param.data);
 		Hbp__ScanResponse r = HBP__SCAN_RESPONSE__INIT;
@@ -247,7 +247,7 @@ fake_answer(fake_server *s, hb_bytes method, hb_bytes param, uint8_t *out, hb_bu
 		hbp__scan_request__free_unpacked(req, NULL);
 		return hbp__scan_response__pack(&r, out);
 	}
-	if (hb_bytes_equal(method, text("Multi")))
+	if (hb_memory_equal(method, text("Multi")))
 	{
 		Hbp__MultiRequest *req = hbp__multi_request__unpack(NULL, param.len, param.data);
 
@@ -375,7 +375,7 @@ fake_serve(fake_server *s, int fd, hb_buffer *in, hb_buffer *frame)
 		return false;
 	s->calls++;
 	if (s->chance > 0 && fake_number(s, (unsigned) s->chance) == 0 &&
-		(s->only == NULL || hb_bytes_equal(hb_from_pb(h->method_name), text(s->only))))
+		(s->only == NULL || hb_memory_equal(hb_from_pb(h->method_name), text(s->only))))
 		mode = s->mode;
 	fake_frame(s, h->call_id, hb_from_pb(h->method_name), param, mode == FAKE_EXCEPTION, frame);
 	hbp__request_header__free_unpacked(h, NULL);

@@ -87,10 +87,10 @@ cell_blocks(void **state)
 	for (int i = 0; i < 3; i++)
 	{
 		assert_true(hb_cell_block_next(&rest, &row, &back));
-		assert_true(hb_bytes_equal(row, text("row")));
-		assert_true(hb_bytes_equal(back.family, cell.family));
+		assert_true(hb_memory_equal(row, text("row")));
+		assert_true(hb_memory_equal(back.family, cell.family));
 		assert_int_equal(back.qualifier.len, 0);
-		assert_true(hb_bytes_equal(back.value, cell.value));
+		assert_true(hb_memory_equal(back.value, cell.value));
 		assert_true(back.timestamp == cell.timestamp && back.type == cell.type);
 	}
 	assert_false(hb_cell_block_next(&rest, &row, &back));
