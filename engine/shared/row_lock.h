@@ -8,6 +8,11 @@
 
 #define ROW_LOCK_BUCKET_BYTES 104 /* bytes of shared memory for one bucket; zero-filled: empty */
 
+/* The hash of a row, of which its entry is made. */
+extern uint64_t row_lock_hash(wide_table_id table, wide_bytes row);
+/* Returns true if the locks of this owner (slot index + 1) count as free. */
+extern bool row_lock_is_void(wide_db *db, uint32_t owner);
+
 /* Errors: WIDE_NOMEM. */
 extern wide_status row_lock_attach(wide_db *db);
 /* Releases all row locks of this process. */
