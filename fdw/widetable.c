@@ -40,6 +40,7 @@
 #include "fdw/xact/engine_scan.h"
 #include "fdw/xact/executor_hooks.h"
 #include "fdw/xact/parallel_snapshot.h"
+#include "fdw/xact/twophase.h"
 
 WT_MODULE_MAGIC("widetable", "1.0");
 
@@ -58,6 +59,7 @@ _PG_init(void)
 	wt_compaction_worker_on_databases(wt_stored_table_drop_lost);
 	wt_row_lock_init();
 	wt_commit_init();
+	wt_twophase_init();
 	wt_batch_init();
 	wt_engine_scan_init();
 	wt_executor_hooks_init();

@@ -35,9 +35,18 @@ wide_row_lock_waits(wide_db *db, wide_table_id table, wide_bytes row)
 static uint32_t
 pid_of(wide_db *db, uint32_t owner)
 {
-	if (owner == 0 || row_lock_is_void(db, owner))
+	if (owner == 0 || layout_prepared_of_owner(db, owner) != NULL || row_lock_is_void(db, owner))
 		return 0;
 	return atomic_load(&layout_processes(db)[owner - 1].pid);
+}
+
+/* Returns the prepared transaction that is the owner; 0: it is none. */
+static uint64_t
+prepared_xid(wide_db *db, uint32_t owner)
+{
+	const prepared_entry *e = owner != 0 ? layout_prepared_of_owner(db, owner) : NULL;
+
+	return e != NULL ? atomic_load(&e->xid) : 0;
 }
 
 /* Returns the pid of the process that holds the row; 0 = none, or not known. */
@@ -142,7 +151,8 @@ wide_row_locks_each(wide_db *db, uint32_t *part, void (*fn)(void *arg, const wid
 			info.pid = pid_of(db, c.at[i].owner);
 			info.tag = c.at[i].tag;
 			info.table = c.at[i].table;
-			if (info.pid != 0)
+			info.prepared = prepared_xid(db, c.at[i].owner);
+			if (info.pid != 0 || info.prepared != 0)
 				fn(arg, &info), shown++;
 		}
 	}

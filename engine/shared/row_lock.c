@@ -102,6 +102,10 @@ row_lock_hash(wide_table_id table, wide_bytes row)
 bool
 row_lock_is_void(wide_db *db, uint32_t owner)
 {
+	const prepared_entry *prepared = layout_prepared_of_owner(db, owner);
+
+	if (prepared != NULL)
+		return atomic_load(&prepared->xid) == 0;
 	return atomic_load_explicit(&layout_processes(db)[owner - 1].locks_void,
 								memory_order_acquire) != 0;
 }
@@ -385,17 +389,29 @@ enum lock_taken
 	TAKEN_NO_ROOM /* there is no room for an entry: the block must grow */
 };
 
+/* The owner value of the process, or of the prepared transaction. */
+static uint64_t
+value_of(wide_db *db, uint32_t owner)
+{
+	const prepared_entry *prepared = layout_prepared_of_owner(db, owner);
+	uint64_t xid;
+
+	if (prepared == NULL)
+		return atomic_load(&layout_processes(db)[owner - 1].owner);
+	xid = atomic_load(&prepared->xid);
+	return xid != 0 ? WIDE_HOLDER_PREPARED | xid : 0;
+}
+
 /*
- * Locks the row with this hash for this process.  TAKEN_NOT: *other is slot index + 1 of the
+ * Locks the row with this hash for this owner.  TAKEN_NOT: *other is the
  * holder.  If there is no room and the process has a spare block of the right order, that becomes
  * the bucket's block.  full: as lock_bucket_add.
  */
 static inline enum lock_taken
-bucket_take(wide_db *db, lock_view *v, uint64_t hash, wide_table_id table, bool full,
+bucket_take(wide_db *db, lock_view *v, uint32_t me, uint64_t hash, wide_table_id table, bool full,
 			uint32_t *other)
 {
 	struct lock_local *l = db->locks;
-	uint32_t me = db->slot_index + 1;
 	uint64_t tag = lock_bucket_tag(hash);
 	int64_t free_place, place = lock_bucket_find(v, tag, &free_place);
 
@@ -425,8 +441,8 @@ bucket_take(wide_db *db, lock_view *v, uint64_t hash, wide_table_id table, bool 
 
 /* One attempt of wide_row_lock; *order: of the block that TAKEN_NO_ROOM needs. */
 static inline wide_status
-try_lock(wide_db *db, uint64_t hash, wide_table_id table, bool full, enum lock_taken *how,
-		 uint64_t *holder, uint32_t *order)
+try_lock(wide_db *db, uint32_t me, uint64_t hash, wide_table_id table, bool full,
+		 enum lock_taken *how, uint64_t *holder, uint32_t *order)
 {
 	struct lock_local *l = db->locks;
 	uint64_t left = 0;
@@ -434,11 +450,11 @@ try_lock(wide_db *db, uint64_t hash, wide_table_id table, bool full, enum lock_t
 	uint32_t other;
 
 	TRY(lock_table_enter(db, lock_table_index(db, hash), &v));
-	*how = bucket_take(db, &v, hash, table, full, &other);
+	*how = bucket_take(db, &v, me, hash, table, full, &other);
 	/* read while the lock is there: a process changes its owner value before it takes the locks
 	 * that the new value is for, and after it has given back those of the old one */
 	if (*how == TAKEN_NOT)
-		*holder = atomic_load(&layout_processes(db)[other - 1].owner);
+		*holder = value_of(db, other);
 	else if (*how == TAKEN_NO_ROOM)
 		*order = lock_bucket_next_order(&v);
 	else
@@ -477,29 +493,37 @@ get_spare(wide_db *db, uint32_t order, bool *full)
 	return WIDE_OK;
 }
 
+/* Locks the row for the owner, with memory for a block if need be. */
+static inline wide_status
+lock_for(wide_db *db, uint32_t me, uint64_t hash, wide_table_id table, enum lock_taken *how,
+		 uint64_t *holder)
+{
+	uint32_t order = 0;
+	bool full = false;
+	wide_status st = try_lock(db, me, hash, table, full, how, holder, &order);
+
+	while (__builtin_expect(st == WIDE_OK && *how == TAKEN_NO_ROOM, 0))
+	{
+		st = get_spare(db, order, &full);
+		if (st == WIDE_OK)
+			st = try_lock(db, me, hash, table, full, how, holder, &order);
+	}
+	free_spare(db);
+	return st;
+}
+
 wide_status
 wide_row_lock(wide_db *db, wide_table_id table, wide_bytes row, uint64_t *holder)
 {
 	uint64_t hash = row_lock_hash(table, row);
 	enum lock_taken how = TAKEN_NO_ROOM;
-	uint32_t order = 0;
-	bool full = false;
-	wide_status st;
 
 	*holder = 0;
 	TRY(segment_check(db));
 	TRY(list_reserve(db));
 	if (__builtin_expect(atomic_load_explicit(&db->slot->locks_void, memory_order_relaxed) != 0, 0))
 		TRY(remove_void(db));
-	st = try_lock(db, hash, table, full, &how, holder, &order);
-	while (__builtin_expect(st == WIDE_OK && how == TAKEN_NO_ROOM, 0))
-	{
-		st = get_spare(db, order, &full);
-		if (st == WIDE_OK)
-			st = try_lock(db, hash, table, full, &how, holder, &order);
-	}
-	free_spare(db);
-	TRY(st);
+	TRY(lock_for(db, db->slot_index + 1, hash, table, &how, holder));
 	if (how == TAKEN_NOT)
 	{
 		counter_add(db, COUNTER_ROW_LOCK_WAITS, 1);
@@ -511,6 +535,48 @@ wide_row_lock(wide_db *db, wide_table_id table, wide_bytes row, uint64_t *holder
 		list_add(db, hash);
 	}
 	return WIDE_OK;
+}
+
+/* --------------------------------------------------- prepared transactions */
+
+wide_status
+row_lock_give(wide_db *db, uint32_t to, void *arg,
+			  wide_status (*fn)(void *arg, uint64_t hash, wide_table_id table))
+{
+	struct lock_local *l = db->locks;
+
+	if (l->all)
+		return status_fail(WIDE_LIMIT, "it has locked more than %d rows", list_limit(db));
+	while (l->n > 0)
+	{
+		uint64_t tag, hash = l->list[l->n - 1];
+		int64_t place, free_place;
+		wide_table_id table = 0;
+		lock_view v;
+
+		TRY(lock_table_enter(db, lock_table_index(db, hash), &v));
+		place = lock_bucket_find(&v, lock_bucket_tag(hash), &free_place);
+		if (place != LOCK_NOWHERE)
+		{
+			(void) lock_bucket_get(&v, place, &tag, &table);
+			lock_bucket_set_owner(&v, place, to, table);
+		}
+		lock_table_leave(db, &v);
+		l->n--;
+		l->held--;
+		if (place != LOCK_NOWHERE)
+			TRY(fn(arg, hash, table));
+	}
+	return WIDE_OK;
+}
+
+wide_status
+row_lock_restore(wide_db *db, uint32_t owner, uint64_t hash, wide_table_id table)
+{
+	enum lock_taken how;
+	uint64_t holder;
+
+	return lock_for(db, owner, hash, table, &how, &holder);
 }
 
 /* -------------------------------------------------------------- savepoints */

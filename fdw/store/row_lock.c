@@ -7,7 +7,8 @@
  * its userlock.  A waiter waits for the end of the transaction with VirtualXactLock(), or
  * for the end of the subtransaction by asking for its userlock.  Both are heavyweight
  * locks: deadlocks are detected, lock_timeout and cancellation work, and pg_locks shows
- * the wait.
+ * the wait.  The locks of a prepared transaction are its own (engine/commit/prepared.c):
+ * the waiter waits for the lock of its xid, as for a heap tuple.
  *
  * Subtransactions.  The first row lock of a subtransaction acquires a userlock for it and
  * begins a savepoint in the engine.  A rollback gives back the savepoint's locks, then
@@ -27,6 +28,7 @@
 
 #include "fdw/store/row_lock.h"
 
+#include "access/transam.h"
 #include "access/xact.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
@@ -37,6 +39,7 @@
 
 #include "fdw/store/compat.h"
 #include "fdw/store/error.h"
+#include "fdw/store/prepared.h"
 #include "fdw/store/stop_point.h"
 #include "fdw/store/store.h"
 #include "fdw/store/wait_event.h"
@@ -161,6 +164,15 @@ wait_for_end(uint64 holder)
 {
 	VirtualTransactionId vxid;
 
+	if ((holder & (OWNER_SUBTRANSACTION | WIDE_HOLDER_PREPARED)) == WIDE_HOLDER_PREPARED)
+	{
+		uint64 full = holder & ~WIDE_HOLDER_PREPARED;
+
+		XactLockTableWait(XidFromFullTransactionId(FullTransactionIdFromU64(full)), NULL, NULL,
+						  XLTW_None);
+		wt_prepared_settle();
+		return true;
+	}
 	if (holder & OWNER_SUBTRANSACTION)
 	{
 		LOCKTAG tag = userlock_tag(holder);
