@@ -98,8 +98,9 @@ prepared_unclaim(wide_db *db, prepared_entry *e)
 	segment_wake(db, &db->seg->prepared.word);
 }
 
-void
-prepared_free(wide_db *db, prepared_entry *e)
+/* Releases the row locks of the transaction and frees its entry.  Requires: the claim. */
+static void
+release(wide_db *db, prepared_entry *e)
 {
 	wide_status st = lock_owner_remove(db, layout_prepared_owner(db, e));
 
@@ -364,7 +365,7 @@ wide_prepared_begin(wide_db *db, wide_batch *b, uint64_t xid)
 	if (st == WIDE_OK)
 		prepared_unclaim(db, e);
 	else
-		prepared_free(db, e);
+		release(db, e);
 	return st;
 }
 
@@ -385,7 +386,7 @@ wide_prepared_cancel(wide_db *db, uint64_t xid)
 	prepared_entry *e;
 
 	if (claim(db, xid, &e) == WIDE_OK && e != NULL)
-		prepared_free(db, e);
+		release(db, e);
 }
 
 /* ----------------------------------------------------------------------- end */
@@ -464,7 +465,7 @@ wide_prepared_end(wide_db *db, uint64_t xid, bool commit)
 		return WIDE_OK;
 	st = commit && e->id != 0 ? finish(db, e) : log_end(db, xid);
 	if (st == WIDE_OK)
-		prepared_free(db, e);
+		release(db, e);
 	else
 		prepared_unclaim(db, e);
 	return st;
@@ -485,6 +486,7 @@ relog(wide_db *db, prepared_entry *e)
 	TRY_GOTO(append_copy(db, &r));
 	injection_point("prepared-copied");
 	TRY_GOTO(append_prepared(db, PREPARED_COPY, &r, &end));
+	injection_point("prepared-relogged");
 	/* a replay has the copy by now instead of the earlier records */
 	e->id = r.id;
 	e->nchunks = r.nchunks;

@@ -13,7 +13,5 @@
 extern wide_status prepared_take(wide_db *db, uint64_t xid, uint64_t start, prepared_entry **out);
 /* Ends the claim of this process. */
 extern void prepared_unclaim(wide_db *db, prepared_entry *e);
-/* Releases the row locks of the transaction and frees its entry.  Requires: the claim. */
-extern void prepared_free(wide_db *db, prepared_entry *e);
 
 #endif /* WIDE_PREPARED_H */
