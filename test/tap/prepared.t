@@ -91,6 +91,8 @@ ended() {
 	ended=$!
 	await_stopped 1
 }
+# the background shell has file descriptor 5, too, so that its end alone does not end the session
+go_on() { echo 'SELECT pg_advisory_unlock_all();' >&5; wait $ended; exec 5>&-; wait; }
 prepare e 300 9
 ended "COMMIT PREPARED 'e'"
 now='1|9|9
@@ -100,13 +102,13 @@ now='1|9|9
 300|9|9'
 is "$(q "$both")" "$now" 'PostgreSQL has committed it: a reader finishes it'
 free_ 1 'PostgreSQL has committed it'
-exec 5>&-; wait $ended
+go_on
 is "$(cat "$T/ended.out")" '' 'the session that has committed it goes on'
 prepare e 301 1
 ended "COMMIT PREPARED 'e'"
 free_ 1 'a writer that waits for the row'
 is "$(q 'SELECT n FROM w WHERE k IN (1, 301)' | tr '\n' ' ')" '1 1 ' 'a writer that waits for the row finishes it'
-exec 5>&-; wait $ended
+go_on
 prepare e 302 2
 ended "COMMIT PREPARED 'e'"
 crash
