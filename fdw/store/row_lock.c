@@ -155,6 +155,13 @@ wt_row_lock_init(void)
 
 /* ------------------------------------------------------------------ locking */
 
+/* Returns: true if a prepared transaction holds the row. */
+static bool
+is_prepared(uint64 holder)
+{
+	return (holder & (OWNER_SUBTRANSACTION | WIDE_HOLDER_PREPARED)) == WIDE_HOLDER_PREPARED;
+}
+
 /*
  * Waits for the end of a transaction or subtransaction, by the owner value of its process.
  * Returns: false if it has ended already.
@@ -164,7 +171,7 @@ wait_for_end(uint64 holder)
 {
 	VirtualTransactionId vxid;
 
-	if ((holder & (OWNER_SUBTRANSACTION | WIDE_HOLDER_PREPARED)) == WIDE_HOLDER_PREPARED)
+	if (is_prepared(holder))
 	{
 		uint64 full = holder & ~WIDE_HOLDER_PREPARED;
 
@@ -239,6 +246,7 @@ wt_row_lock(wide_table_id table, wide_bytes key, bool nowait)
 {
 	wide_db *db = wt_store_db();
 	int level = GetCurrentTransactionNestLevel();
+	bool settled = false;
 
 	if (!owner_set)
 	{
@@ -259,6 +267,13 @@ wt_row_lock(wide_table_id table, wide_bytes key, bool nowait)
 		}
 		if (st != WIDE_BUSY)
 			report_failure(st, table);
+		/* PostgreSQL may have ended it already */
+		if (nowait && is_prepared(holder) && !settled)
+		{
+			wt_prepared_settle();
+			settled = true;
+			continue;
+		}
 		if (nowait)
 			return false;
 		CHECK_FOR_INTERRUPTS();
