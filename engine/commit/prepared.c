@@ -102,8 +102,11 @@ prepared_unclaim(wide_db *db, prepared_entry *e)
 static void
 release(wide_db *db, prepared_entry *e)
 {
-	wide_status st = lock_owner_remove(db, layout_prepared_owner(db, e));
+	wide_status st = WIDE_OK;
 
+	/* the number is known once all is logged */
+	if (!e->confirmed || e->nlocks > 0)
+		st = lock_owner_remove(db, layout_prepared_owner(db, e));
 	if (segment_lock(db, LOCK_COMMIT) != WIDE_OK)
 		return;
 	/* those that could not be reached are void from here on */

@@ -15,6 +15,7 @@
 
 #include "engine/wide.h"
 #include "fdw/store/error.h"
+#include "fdw/store/prepared.h"
 #include "fdw/store/store.h"
 #include "fdw/store/upgrade.h"
 #include "fdw/xact/batch.h"
@@ -59,6 +60,14 @@ complete(wide_db *db)
 	wide_status st;
 	wide_stats s;
 
+	/* none comes any more; the end of one would be behind the last flush */
+	wt_prepared_settle();
+	if (wide_prepared_any(db))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("prepared transactions have changed or locked rows of wide tables"),
+				 errhint("End them with COMMIT PREPARED or ROLLBACK PREPARED; see "
+						 "pg_prepared_xacts.")));
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
