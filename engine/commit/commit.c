@@ -283,8 +283,8 @@ prepare_payload(wide_batch *b, wide_bytes catalog)
 		b->prepared.need = 0;
 		st = !full ? WIDE_OK
 				   : status_fail(WIDE_LIMIT,
-								 "the transaction needs more than half a memtable, "
-								 "%llu bytes",
+								 "the changes need more than half a memtable, %llu bytes, "
+								 "or were written to temporary files",
 								 (unsigned long long) most);
 		goto done;
 	}

@@ -318,10 +318,18 @@ test_decided(void **state)
 	end_store();
 }
 
+enum how
+{
+	CRASHED, /* before its end */
+	DECIDED, /* the host has ended it before the crash */
+	ENDED	 /* it ends before the crash */
+};
+
 /* Logged anew, it needs no log from before that, whatever ends it. */
 static void
-relogged(bool commit, bool decided)
+relogged(bool commit, enum how how)
 {
+	const char *want = commit ? BOTH "0/c/q@3=x;" : OLD "0/c/q@3=x;";
 	uint64_t before;
 
 	begin_store(256 * 1024, 64);
@@ -338,31 +346,35 @@ relogged(bool commit, bool decided)
 	assert_ok(wide_prepared_relog(s.db, before));
 	assert_int_equal(s.db->seg->prepared.entry[0].start, before);
 	prepared_at = 0;
-	if (!decided)
+	if (how == CRASHED)
+	{
 		crash();
-	if (!decided)
 		expect_locked(true);
-	if (!decided)
-		assert_ok(wide_prepared_end(s.db, XID, commit));
-	else
+	}
+	if (how == DECIDED)
+	{
 		assert_ok(file_log_decide(&s.log, XID, commit));
-	if (decided)
 		crash();
-	expect_locked(false);
-	expect(commit ? BOTH "0/c/q@3=x;" : OLD "0/c/q@3=x;");
-	crash();
-	expect_locked(false);
-	expect(commit ? BOTH "0/c/q@3=x;" : OLD "0/c/q@3=x;");
+	}
+	else
+		assert_ok(wide_prepared_end(s.db, XID, commit));
+	for (int i = 0; i < 2; i++)
+	{
+		expect_locked(false);
+		expect(want);
+		crash();
+	}
 	end_store();
 }
 
 static void
 test_relog(void **state)
 {
-	relogged(true, false);
-	relogged(false, false);
-	relogged(true, true);
-	relogged(false, true);
+	for (enum how how = CRASHED; how <= ENDED; how++)
+	{
+		relogged(true, how);
+		relogged(false, how);
+	}
 }
 
 /* The log has the earlier records, too; a copy that is not complete counts for nothing. */
