@@ -33,6 +33,7 @@
 #include "engine/base/status.h"
 #include "engine/shared/host.h"
 #include "engine/shared/layout.h"
+#include "engine/shared/lock_memory.h"
 #include "engine/shared/lock_owner.h"
 #include "engine/shared/row_lock.h"
 #include "engine/shared/segment.h"
@@ -116,6 +117,7 @@ release(wide_db *db, prepared_entry *e)
 	atomic_fetch_sub(&db->seg->prepared.used, 1);
 	segment_unlock(db, LOCK_COMMIT);
 	segment_wake(db, &db->seg->prepared.word);
+	lock_memory_trim(db);
 }
 
 /* Looks for the transaction and claims it.  Returns: *out NULL: there is none; WIDE_BUSY: another
