@@ -48,7 +48,7 @@ SELECT k, n FROM pw ORDER BY k;
 PREPARE TRANSACTION 'regress_p';
 SELECT k, n FROM pw ORDER BY k;
 SELECT gid FROM pg_prepared_xacts WHERE gid LIKE 'regress%';
-SELECT pid, relation::regclass, count(*) FROM widetable.pg_stat_widetable_locks WHERE relation IN ('pw'::regclass, 'pc'::regclass) GROUP BY 1, 2 ORDER BY 2::text;
+SELECT pid, relation::regclass, count(*) FROM widetable.pg_stat_widetable_locks WHERE relation IN ('pw'::regclass, 'pc'::regclass) GROUP BY 1, 2 ORDER BY 3;
 SELECT k FROM pw FOR UPDATE SKIP LOCKED;
 SELECT k FROM pw WHERE k = 3 FOR UPDATE NOWAIT;
 BEGIN;
@@ -98,5 +98,21 @@ PREPARE TRANSACTION 'regress_p';
 UPDATE pw SET n = n + 1 WHERE k = 4;
 ROLLBACK PREPARED 'regress_p';
 SELECT k, n FROM pw ORDER BY k;
+-- a session that has not loaded the library ends it; what it writes then is newer
+BEGIN;
+UPDATE pw SET n = 50 WHERE k IN (2, 3);
+PREPARE TRANSACTION 'regress_p';
+\c -
+COMMIT PREPARED 'regress_p';
+INSERT INTO pw (k, n) VALUES (2, 60);
+SELECT k, n FROM pw ORDER BY k;
+BEGIN;
+UPDATE pw SET n = 70 WHERE k IN (2, 3);
+PREPARE TRANSACTION 'regress_p';
+\c -
+ROLLBACK PREPARED 'regress_p';
+UPDATE pw SET n = n + 1 WHERE k IN (2, 3);
+SELECT k, n FROM pw ORDER BY k;
+SELECT count(*) FROM widetable.pg_stat_widetable_locks WHERE relation IN ('pw'::regclass, 'pc'::regclass);
 DROP FOREIGN TABLE pw, pc;
 DROP TABLE ph;

@@ -53,14 +53,10 @@ databases_of_tables(wide_db *db)
 	return result;
 }
 
-/* The files get everything, and say so. */
+/* None is prepared any more once the flag is set; the end of one would be behind the last flush. */
 static void
-complete(wide_db *db)
+refuse_prepared(wide_db *db)
 {
-	wide_status st;
-	wide_stats s;
-
-	/* none comes any more; the end of one would be behind the last flush */
 	wt_prepared_settle();
 	if (wide_prepared_any(db))
 		ereport(ERROR,
@@ -68,6 +64,16 @@ complete(wide_db *db)
 				 errmsg("prepared transactions have changed or locked rows of wide tables"),
 				 errhint("End them with COMMIT PREPARED or ROLLBACK PREPARED; see "
 						 "pg_prepared_xacts.")));
+}
+
+/* The files get everything, and say so. */
+static void
+complete(wide_db *db)
+{
+	wide_status st;
+	wide_stats s;
+
+	refuse_prepared(db);
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -117,6 +123,8 @@ wt_sql_prepare_upgrade(PG_FUNCTION_ARGS)
 	{
 		/* so that those that fail now have ended when the function returns */
 		wt_upgrade_prepare();
+		/* the wait below would be for them, too */
+		refuse_prepared(wt_store_db());
 		wait_for_transactions();
 		wt_upgrade_wait_for_commits();
 		complete(wt_store_db());

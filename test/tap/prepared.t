@@ -181,8 +181,8 @@ crash
 n=$(q 'SELECT count(*) FROM w WHERE k <= 3000')
 is "$(q 'SELECT count(*) FROM widetable.pg_stat_widetable_locks')" "$n" 'many row locks: all are there after a crash'
 is "$(q 'SELECT count(*) FROM (SELECT k FROM w WHERE k <= 3000 FOR UPDATE SKIP LOCKED) s')" 0 'many row locks: none can be taken'
+is "$(q 'SELECT widetable.prepare_upgrade()' | head -n 1)" 'ERROR:  prepared transactions have changed or locked rows of wide tables' 'prepare_upgrade() fails'
 q "ROLLBACK PREPARED 'm'"
 is "$(q 'SELECT count(*) FROM (SELECT k FROM w WHERE k <= 3000 FOR UPDATE SKIP LOCKED) s')" "$n" 'many row locks: all can be taken behind that'
-# a server without prepared transactions that were forgotten by PostgreSQL
 verify_store end
 finish
