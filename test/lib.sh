@@ -301,6 +301,7 @@ start_cluster() {
 		echo "unix_socket_directories = '$SOCKET'"
 		echo "max_connections = 40"
 		echo "shared_buffers = 32MB"
+		echo "max_prepared_transactions = 20"
 		echo "log_line_prefix = '%m [%p] %b %a '"
 		for l_ in "$@"; do printf '%s\n' "$l_"; done
 	} >>"$PGDATA/postgresql.conf"
