@@ -10,8 +10,8 @@
 
 /*
  * Makes of the row's changes lists that are to be sent one after the other; mostly there is one.
- * Returns: their number, 0 if there is nothing to do.  *list is palloc'd, as what it points to; keys
- * and values are those of the changes.
+ * Returns: their number, 0 if there is nothing to do.  *list is palloc'd, as what it points to;
+ * keys and values are those of the changes.
  */
 extern int wt_mutation_make(const WtRemoteRow *row, hb_mutation **list);
 

@@ -153,6 +153,8 @@ columns_of(RemoteScan *s, int *n)
 		bool whole = f->want != WIDE_WANT_COLUMNS || f->any_exists || f->nquals == 0;
 
 		(void) wt_remote_table_of(f->id, &at);
+		if (!s->want.table->families[at].stored)
+			continue; /* the transaction adds it */
 		name = s->want.table->families[at].name;
 		while (k < *n &&
 			   !wt_bytes_equal(list[k].family.data, list[k].family.len, name, strlen(name)))
@@ -173,6 +175,23 @@ columns_of(RemoteScan *s, int *n)
 		list[k].n_qualifiers = f->nquals;
 	}
 	return list;
+}
+
+/* Returns: true if HBase may have rows with one of the families that are read. */
+static bool
+may_have_rows(const RemoteScan *s)
+{
+	int at;
+
+	if (!s->want.table->there)
+		return false;
+	for (int i = 0; i < s->want.spec.nfamilies; i++)
+	{
+		(void) wt_remote_table_of(s->want.spec.families[i].id, &at);
+		if (s->want.table->families[at].stored)
+			return true;
+	}
+	return false;
 }
 
 /* The filter: only the first cell of each row where nothing but its existence is wanted. */
@@ -253,7 +272,7 @@ begin_scan(RemoteScan *s, const wide_range *ranges, int n)
 	hb_status status;
 
 	s->has_row = false;
-	s->ended = n == 0 || !s->want.table->there;
+	s->ended = n == 0 || !may_have_rows(s);
 	s->skipped = 0;
 	if (s->ended)
 		return;
@@ -288,7 +307,7 @@ begin(RemoteScan *s)
 	s->range = s->want.spec.reverse ? s->nranges : -1;
 	resetStringInfo(&s->at);
 	s->has_row = false;
-	s->ended = !s->want.table->there;
+	s->ended = !may_have_rows(s);
 	if (!s->points)
 		begin_scan(s, s->ranges, s->nranges);
 }
@@ -362,8 +381,7 @@ wt_remote_scan_restart(wide_scan *scan, const wide_range *ranges, int nranges)
 	bool own = wt_remote_change_any(s->want.table);
 
 	/* what is read of HBase depends on whether there are changes, and of what */
-	if (s->scan != NULL &&
-		(own != s->own || needs_versions(s, own) != s->versions))
+	if (s->scan != NULL && (own != s->own || needs_versions(s, own) != s->versions))
 	{
 		hb_scan_close(s->scan);
 		s->scan = NULL;
