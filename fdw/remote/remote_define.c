@@ -169,7 +169,12 @@ make_definition(WtTable *t, WtRemoteTable *r, bool created)
 	d->level = GetCurrentTransactionNestLevel();
 	d->families = palloc0(sizeof(Wanted) * Max(1, t->nfamilies + t->ndropped));
 	for (int i = 0; i < t->nfamilies; i++)
+	{
+		/* layout "cells" shows all families, and needs none of a table that is there */
+		if (t->cells_layout && t->families[i].implicit && r->there)
+			continue;
 		want_family(t, &t->families[i], &d->families[d->nfamilies++]);
+	}
 	for (int i = 0; i < t->ndropped; i++)
 		d->families[d->nfamilies++] = (Wanted) {
 			.name = pstrdup(t->dropped[i]), .listed = true, .drop = true};

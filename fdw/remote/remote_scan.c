@@ -242,9 +242,13 @@ ranges_for_hbase(const wide_range *ranges, int n)
 
 	for (int i = 0; i < n; i++)
 	{
-		list[i].start = (hb_bytes) {ranges[i].lo.data, ranges[i].lo.len};
-		if (ranges[i].hi.data != NULL)
-			list[i].stop = (hb_bytes) {ranges[i].hi.data, ranges[i].hi.len};
+		/* a longer key is behind its beginning, and before all that is behind that */
+		list[i].start_exclusive = ranges[i].lo.len > HB_MAX_ROW;
+		list[i].start = (hb_bytes) {ranges[i].lo.data, Min(ranges[i].lo.len, HB_MAX_ROW)};
+		if (ranges[i].hi.data == NULL)
+			continue;
+		list[i].stop_inclusive = ranges[i].hi.len > HB_MAX_ROW;
+		list[i].stop = (hb_bytes) {ranges[i].hi.data, Min(ranges[i].hi.len, HB_MAX_ROW)};
 	}
 	return list;
 }

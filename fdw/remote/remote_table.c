@@ -322,7 +322,7 @@ wt_remote_table_find(WtTable *t, bool create, WtEngineTable *out)
 
 			if (f->there)
 				out->families[i] = f->id;
-			else
+			else if (!t->cells_layout || !t->families[i].implicit)
 				missing = t->families[i].name;
 		}
 		if (missing == NULL)
