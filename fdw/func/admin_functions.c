@@ -43,6 +43,7 @@
 #include "fdw/store/store.h"
 #include "fdw/store/wait_event.h"
 #include "fdw/table/engine.h"
+#include "fdw/table/table.h"
 #include "fdw/table/types.h"
 #include "fdw/xact/batch.h"
 
@@ -81,7 +82,6 @@ check_maintainer(WtCall *c, FunctionCallInfo fcinfo, const char *function)
 		return wt_store_exists();
 	}
 	wt_call_rel(c, fcinfo, function, 0, WT_CALL_OWNER);
-	wt_engine_require(c->t, WT_CAN_MAINTAIN, psprintf("%s cannot work on", function));
 	c->stored = wt_engine_table(c->t, false, &c->e);
 	return c->stored;
 }
@@ -96,6 +96,11 @@ wt_sql_flush(PG_FUNCTION_ARGS)
 
 	if (!check_maintainer(&c, fcinfo, "flush()"))
 		PG_RETURN_VOID();
+	if (!PG_ARGISNULL(0) && c.t->engine != NULL)
+	{
+		c.t->engine->flush(c.t);
+		PG_RETURN_VOID();
+	}
 	/* a memtable has the cells of all tables, so all of them are flushed */
 	do
 		st = wide_flush(wt_store_db());
@@ -148,7 +153,9 @@ wt_sql_compact(PG_FUNCTION_ARGS)
 	wt_call_need_arg(fcinfo, 1, "major");
 	if (!check_maintainer(&c, fcinfo, "compact()"))
 		PG_RETURN_VOID();
-	if (!PG_GETARG_BOOL(1))
+	if (!PG_ARGISNULL(0) && c.t->engine != NULL)
+		c.t->engine->compact(c.t, PG_GETARG_BOOL(1));
+	else if (!PG_GETARG_BOOL(1))
 	{
 		wide_status st;
 
@@ -289,7 +296,10 @@ wt_sql_verify(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("must have privileges of pg_monitor for verify()")));
 	if (!PG_ARGISNULL(0))
+	{
 		wt_call_rel(&c, fcinfo, "verify()", 0, WT_CALL_ANYBODY); /* any monitor */
+		wt_engine_require(c.t, WT_CAN_MAINTAIN, "cannot verify the files of");
+	}
 	InitMaterializedSRF(fcinfo, 0);
 	if (PG_ARGISNULL(0))
 	{
@@ -383,6 +393,7 @@ wt_sql_salvage(PG_FUNCTION_ARGS)
 				 errmsg("dry_run and copy_to cannot be used together"),
 				 errhint("With copy_to, the damaged table is not changed.")));
 	wt_call_rel(&c, fcinfo, "salvage()", 0, WT_CALL_ANYBODY);
+	wt_engine_require(c.t, WT_CAN_MAINTAIN, "cannot salvage the files of");
 	InitMaterializedSRF(fcinfo, 0);
 	if (!wt_engine_table(c.t, false, &c.e))
 		return (Datum) 0;
@@ -454,6 +465,15 @@ largest_family(const WtEngineTable *e)
 	return best;
 }
 
+static void
+put_key(wide_bytes key, ReturnSetInfo *rsinfo)
+{
+	WtResultRow row = {0};
+
+	wt_result_add(&row, wt_result_bytea(key.data, key.len));
+	wt_result_put(&row, rsinfo);
+}
+
 PG_FUNCTION_INFO_V1(wt_sql_split_keys);
 
 Datum
@@ -475,6 +495,14 @@ wt_sql_split_keys(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("number of parts must be at least 1")));
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
+	if (c.t->engine != NULL)
+	{
+		wide_bytes *keys = c.t->engine->split_keys(c.t, n, &n);
+
+		for (int i = 0; i < n; i++)
+			put_key(keys[i], rsinfo);
+		return (Datum) 0;
+	}
 	if (!wt_engine_table(c.t, false, &c.e) || (family = largest_family(&c.e)) == 0)
 		return (Datum) 0;
 	do
@@ -485,13 +513,7 @@ wt_sql_split_keys(PG_FUNCTION_ARGS)
 	if (st != WIDE_END && st != WIDE_NOTFOUND)
 		wt_error_check(st, "could not find keys to split at");
 	dlist_foreach(iter, &list)
-	{
-		wide_bytes key = dlist_container(WtResultItem, node, iter.cur)->bytes[0];
-		WtResultRow row = {0};
-
-		wt_result_add(&row, wt_result_bytea(key.data, key.len));
-		wt_result_put(&row, rsinfo);
-	}
+		put_key(dlist_container(WtResultItem, node, iter.cur)->bytes[0], rsinfo);
 	return (Datum) 0;
 }
 
@@ -507,7 +529,10 @@ wt_sql_table_size(PG_FUNCTION_ARGS)
 	wide_status st;
 	int n;
 	int64 bytes = 0;
+	WtTable *t = wt_table_unlocked(relid);
 
+	if (t != NULL && t->engine != NULL)
+		PG_RETURN_INT64(t->engine->size(t));
 	if (!wt_store_exists())
 	{
 		wt_database_check_stored(relid);

@@ -26,6 +26,7 @@
 #include "utils/inval.h"
 #include "utils/memutils.h"
 #include "utils/syscache.h"
+#include "utils/timestamp.h"
 
 #include "fdw/store/host.h"
 #include "fdw/store/wait_event.h"
@@ -44,17 +45,35 @@ typedef struct Connection
 	ConnectionKey key; /* hash key */
 	hb_client *client; /* NULL: none yet */
 	bool stale;		   /* the server or the user mapping has changed */
+
+	/* what has happened */
+	char name[NAMEDATALEN]; /* that the servers are told; longer ones are cut here */
+	TimestampTz since;
+	int64 waits, wait_us, retries, errors;
+	char last_error[256];
+	TimestampTz last_error_at;
 } Connection;
 
 static HTAB *connections = NULL;
 
 /* ---------------------------------------------------------------- callbacks */
 
+static int64_t
+now_us(void *ctx)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t) t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
 /* Waits for a socket in slices, because a signal may come just before poll. */
 static int
 wait_sockets(void *ctx, const hb_wait *sockets, int n, int timeout_ms)
 {
 	struct pollfd fds[MAX_SOCKETS];
+	Connection *c = ctx;
+	int64 begun = now_us(NULL);
 	int left = timeout_ms, ready = 0;
 
 	n = Min(n, MAX_SOCKETS);
@@ -82,6 +101,8 @@ wait_sockets(void *ctx, const hb_wait *sockets, int n, int timeout_ms)
 			break;
 	}
 	pgstat_report_wait_end();
+	c->waits++;
+	c->wait_us += now_us(NULL) - begun;
 	return ready;
 }
 
@@ -103,18 +124,10 @@ give_memory(void *ctx, void *p)
 	free(p);
 }
 
-static int64_t
-now_us(void *ctx)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t) t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
 static void
 report(void *ctx, hb_level level, const char *text)
 {
+	((Connection *) ctx)->retries++;
 	/* nothing may longjmp: levels that return, and no cancellation at the end of ereport() */
 	HOLD_INTERRUPTS();
 	ereport(level == HB_LEVEL_WARNING ? LOG : DEBUG1, (errmsg_internal("widetable: %s", text)));
@@ -178,14 +191,15 @@ user_name(Oid server)
 }
 
 static hb_client *
-connect_to(Oid server, const WtPlace *place)
+connect_to(Connection *c, Oid server, const WtPlace *place)
 {
-	static const hb_host host = {.wait = wait_sockets,
-								 .alloc = take_memory,
-								 .realloc = resize_memory,
-								 .free = give_memory,
-								 .now_us = now_us,
-								 .report = report};
+	const hb_host host = {.ctx = c,
+						  .wait = wait_sockets,
+						  .alloc = take_memory,
+						  .realloc = resize_memory,
+						  .free = give_memory,
+						  .now_us = now_us,
+						  .report = report};
 	hb_options options = {
 		.nodes = place->nodes, .user = user_name(server), .timeout_ms = place->timeout_ms};
 	hb_client *client;
@@ -206,6 +220,8 @@ connect_to(Oid server, const WtPlace *place)
 				(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
 				 errmsg("invalid value \"%s\" for option \"nodes\"", place->nodes),
 				 errhint("Write host:port, several separated by commas.")));
+	strlcpy(c->name, options.user, sizeof(c->name));
+	c->since = GetCurrentTimestamp();
 	return client;
 }
 
@@ -228,12 +244,12 @@ wt_connection_to(Oid server, const WtPlace *place)
 	c = hash_search(connections, &key, HASH_ENTER, &found);
 	if (!found)
 	{
-		c->client = NULL;
-		c->stale = false;
+		memset(c, 0, sizeof(*c));
+		c->key = key;
 	}
 	if (c->client == NULL)
 	{
-		c->client = connect_to(server, place);
+		c->client = connect_to(c, server, place);
 		c->stale = false;
 	}
 	return c->client;
@@ -283,6 +299,22 @@ sqlstate_of(hb_status status)
 	}
 }
 
+static void
+note_error(const hb_client *client, const char *text)
+{
+	HASH_SEQ_STATUS scan;
+	Connection *c;
+
+	hash_seq_init(&scan, connections);
+	while ((c = hash_seq_search(&scan)) != NULL)
+		if (c->client == client)
+		{
+			c->errors++;
+			c->last_error_at = GetCurrentTimestamp();
+			strlcpy(c->last_error, text, sizeof(c->last_error));
+		}
+}
+
 void
 wt_connection_fail(hb_client *client, hb_status status, const char *what, const char *table,
 				   const char *more)
@@ -291,6 +323,7 @@ wt_connection_fail(hb_client *client, hb_status status, const char *what, const 
 
 	if (status == HB_INTERRUPTED)
 		CHECK_FOR_INTERRUPTS();
+	note_error(client, e->text);
 	ereport(ERROR,
 			(errcode(status == HB_INTERRUPTED ? ERRCODE_QUERY_CANCELED : sqlstate_of(status)),
 			 table != NULL ? errmsg("%s table \"%s\" of HBase: %s", what, table, e->text)
@@ -303,6 +336,29 @@ wt_connection_fail(hb_client *client, hb_status status, const char *what, const 
 							 e->java_class[0] != '\0' ? " answered: " : "",
 							 e->java_class[0] != '\0' ? e->java_class : "")
 				 : 0));
+}
+
+void
+wt_connection_each(void (*each)(void *ctx, const WtEngineConnection *c), void *ctx)
+{
+	HASH_SEQ_STATUS scan;
+	Connection *c;
+
+	if (connections == NULL)
+		return;
+	hash_seq_init(&scan, connections);
+	while ((c = hash_seq_search(&scan)) != NULL)
+		each(ctx, &(WtEngineConnection) {.engine = "hbase",
+										 .server = c->key.server,
+										 .user = c->key.user,
+										 .remote_user = c->name,
+										 .since = c->since,
+										 .waits = c->waits,
+										 .wait_us = c->wait_us,
+										 .retries = c->retries,
+										 .errors = c->errors,
+										 .last_error = c->last_error,
+										 .last_error_at = c->last_error_at});
 }
 
 void

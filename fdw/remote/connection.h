@@ -5,6 +5,7 @@
 #ifndef WT_CONNECTION_H
 #define WT_CONNECTION_H
 
+#include "fdw/table/engine.h"
 #include "fdw/table/types.h"
 #include "hbase/hbase.h"
 
@@ -24,6 +25,9 @@ extern hb_client *wt_connection_to(Oid server, const WtPlace *place);
  */
 extern _Noreturn void wt_connection_fail(hb_client *client, hb_status status, const char *what,
 										 const char *table, const char *more);
+
+/* The engine's function (engine.h). */
+extern void wt_connection_each(void (*each)(void *ctx, const WtEngineConnection *c), void *ctx);
 
 /* Installs the callbacks that see changes of servers and user mappings. */
 extern void wt_connection_init(void);

@@ -374,7 +374,6 @@ subxact_callback(SubXactEvent event, SubTransactionId mySubid, SubTransactionId 
 	}
 	else if (event == SUBXACT_EVENT_ABORT_SUB)
 	{
-		wt_remote_table_end(false);
 		wt_row_operation_reset();
 		while (nlevels > 0 && levels[nlevels - 1].level >= level)
 			for (nlevels--; nchanges > levels[nlevels].nchanges; nchanges--)

@@ -17,6 +17,7 @@
 #include "fdw/remote/connection.h"
 #include "fdw/remote/mutation.h"
 #include "fdw/remote/remote_change.h"
+#include "fdw/remote/remote_define.h"
 
 /* Rows that go in one call of the client, which divides them among servers. */
 #define BATCH_ROWS 20000
@@ -72,7 +73,8 @@ send_all(WtRemoteRow *const *rows, int n)
 		for (to = from; to < n && to - from < BATCH_ROWS && rows[to]->table == rows[from]->table;)
 			to++;
 		CHECK_FOR_INTERRUPTS();
-		send_rows(rows[from]->table, rows + from, to - from, &sent, all);
+		if (!rows[from]->table->undone)
+			send_rows(rows[from]->table, rows + from, to - from, &sent, all);
 		MemoryContextReset(cxt);
 	}
 	MemoryContextSwitchTo(old);
@@ -88,21 +90,21 @@ xact_callback(XactEvent event, void *arg)
 	switch (event)
 	{
 		case XACT_EVENT_PRE_COMMIT:
-			wt_remote_table_make();
+			wt_remote_define_apply();
 			if ((n = wt_remote_change_rows(&rows)) > 0)
 				send_all(rows, n);
 			break;
 		case XACT_EVENT_PRE_PREPARE:
-			if (wt_remote_change_rows(&rows) > 0)
+			if (wt_remote_change_rows(&rows) > 0 || wt_remote_define_any())
 				ereport(ERROR,
 						(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-						 errmsg("cannot PREPARE a transaction that has written to tables of HBase"),
+						 errmsg("cannot PREPARE a transaction that has changed tables of HBase"),
 						 errdetail("HBase has no transactions over rows that could wait.")));
 			break;
 		case XACT_EVENT_COMMIT:
 		case XACT_EVENT_ABORT:
 		case XACT_EVENT_PREPARE:
-			wt_remote_table_end(event == XACT_EVENT_COMMIT);
+			wt_remote_define_forget();
 			wt_remote_change_forget();
 			break;
 		default:

@@ -10,8 +10,10 @@
 #include "fdw/remote/import.h"
 #include "fdw/remote/remote_change.h"
 #include "fdw/remote/remote_commit.h"
+#include "fdw/remote/remote_define.h"
 #include "fdw/remote/remote_region.h"
 #include "fdw/remote/remote_scan.h"
+#include "fdw/remote/remote_size.h"
 #include "fdw/remote/remote_table.h"
 #include "fdw/remote/row_operation.h"
 #include "fdw/table/engine.h"
@@ -44,11 +46,17 @@ static const WtEngine hbase = {
 	.can = WT_CAN_PREDICATES | WT_CAN_SPLIT | WT_CAN_BATCH,
 	.find = wt_remote_table_find,
 	.families = wt_remote_table_families,
-	.estimate = wt_remote_table_estimate,
-	.define = wt_remote_table_define,
-	.truncate = wt_remote_table_truncate,
-	.drop = wt_remote_table_drop,
+	.estimate = wt_remote_size_estimate,
+	.define = wt_remote_define,
+	.truncate = wt_remote_define_truncate,
+	.drop = wt_remote_define_drop,
 	.import = wt_import_commands,
+	.size = wt_remote_size_bytes,
+	.split_keys = wt_remote_size_split_keys,
+	.sample = wt_remote_size_sample,
+	.flush = wt_remote_size_flush,
+	.compact = wt_remote_size_compact,
+	.connections = wt_connection_each,
 	.open = wt_remote_scan_open,
 	.next = wt_remote_scan_next,
 	.restart = wt_remote_scan_restart,
@@ -75,6 +83,7 @@ wt_remote_engine_init(void)
 {
 	wt_remote_table_init(wt_engine_register(&hbase));
 	wt_connection_init();
+	wt_remote_define_init();
 	wt_remote_change_init();
 	wt_remote_commit_init();
 }

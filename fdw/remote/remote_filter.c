@@ -164,7 +164,11 @@ wt_remote_filter_columns(const WtRemoteTable *r, const wide_scan_spec *spec, int
 	{
 		hb_bytes name = family_name(&b, i);
 		wide_bytes *columns;
-		int k = 0, ncolumns;
+		int k = 0, ncolumns, at;
+
+		(void) wt_remote_table_of(spec->families[i].id, &at);
+		if (!r->families[at].stored)
+			continue; /* the transaction adds it */
 
 		while (k < *n &&
 			   !wt_bytes_equal(list[k].family.data, list[k].family.len, name.data, name.len))

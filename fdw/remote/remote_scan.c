@@ -178,6 +178,23 @@ drop_scan(RemoteScan *s)
 	s->scan = NULL;
 }
 
+/* Returns: true if HBase may have rows with one of the families that are read. */
+static bool
+may_have_rows(const RemoteScan *s)
+{
+	int at;
+
+	if (!s->want.table->there)
+		return false;
+	for (int i = 0; i < s->want.spec.nfamilies; i++)
+	{
+		(void) wt_remote_table_of(s->want.spec.families[i].id, &at);
+		if (s->want.table->families[at].stored)
+			return true;
+	}
+	return false;
+}
+
 static void
 drop_ahead(RemoteScan *s)
 {
@@ -252,9 +269,13 @@ ranges_for_hbase(const wide_range *ranges, int n)
 
 	for (int i = 0; i < n; i++)
 	{
-		list[i].start = (hb_bytes) {ranges[i].lo.data, ranges[i].lo.len};
-		if (ranges[i].hi.data != NULL)
-			list[i].stop = (hb_bytes) {ranges[i].hi.data, ranges[i].hi.len};
+		/* a longer key is behind its beginning, and before all that is behind that */
+		list[i].start_exclusive = ranges[i].lo.len > HB_MAX_ROW;
+		list[i].start = (hb_bytes) {ranges[i].lo.data, Min(ranges[i].lo.len, HB_MAX_ROW)};
+		if (ranges[i].hi.data == NULL)
+			continue;
+		list[i].stop_inclusive = ranges[i].hi.len > HB_MAX_ROW;
+		list[i].stop = (hb_bytes) {ranges[i].hi.data, Min(ranges[i].hi.len, HB_MAX_ROW)};
 	}
 	return list;
 }
@@ -273,7 +294,7 @@ begin_scan(RemoteScan *s, const wide_range *ranges, int n)
 	hb_status status;
 
 	s->has_row = false;
-	s->ended = n == 0 || !s->want.table->there;
+	s->ended = n == 0 || !may_have_rows(s);
 	s->skipped = 0;
 	s->read = 0;
 	if (s->ended)
@@ -310,7 +331,7 @@ begin(RemoteScan *s)
 	s->range = s->want.spec.reverse ? s->nranges : -1;
 	resetStringInfo(&s->at);
 	s->has_row = false;
-	s->ended = !s->want.table->there;
+	s->ended = !may_have_rows(s);
 	if (s->points)
 		return;
 	if (!s->hinted && s->want.spec.row_hint != 0 &&

@@ -6,8 +6,8 @@
  * A session asks a table's families when it first uses it, and again after a failure that
  * may mean that they have changed.
  *
- * CREATE FOREIGN TABLE makes the table at PRE_COMMIT if it is not there.  Until then it is
- * empty.  DROP FOREIGN TABLE leaves it where it is.
+ * What the transaction's DDL is to make at its commit (remote_define.c) is there already for its
+ * own statements, and empty.
  *
  * Locking: none.
  */
@@ -15,13 +15,10 @@
 
 #include "fdw/remote/remote_table.h"
 
-#include "access/xact.h"
-#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
 #include "fdw/remote/connection.h"
-#include "fdw/remote/import.h"
 #include "fdw/table/table.h"
 
 static uint32 first_id = 0, next_id = 0;
@@ -74,6 +71,25 @@ name_in_hbase(const WtTable *t)
 							   psprintf("%s:%s", t->place.name_space, t->table_name));
 }
 
+/* Takes the options of the server, which live as long as the table. */
+static void
+take_place(WtRemoteTable *r, const WtPlace *place)
+{
+	char *nodes = r->place.nodes;
+
+	r->place = *place;
+	r->place.name_space = NULL; /* it is in the name */
+	r->place.nodes = nodes;
+	if (nodes != NULL && place->nodes != NULL && strcmp(nodes, place->nodes) == 0)
+		return;
+	/* perhaps another cluster */
+	r->known = false;
+	if (nodes != NULL)
+		pfree(nodes);
+	r->place.nodes = place->nodes == NULL ? NULL
+										  : MemoryContextStrdup(TopMemoryContext, place->nodes);
+}
+
 WtRemoteTable *
 wt_remote_table(WtTable *t)
 {
@@ -86,7 +102,8 @@ wt_remote_table(WtTable *t)
 		if (r->server == t->server && strcmp(r->name, name) == 0)
 		{
 			pfree(name);
-			r->place = t->place;
+			r->relid = t->relid;
+			take_place(r, &t->place);
 			return r;
 		}
 	}
@@ -99,7 +116,8 @@ wt_remote_table(WtTable *t)
 	r = MemoryContextAllocZero(TopMemoryContext, sizeof(WtRemoteTable));
 	r->name = name;
 	r->server = t->server;
-	r->place = t->place;
+	r->relid = t->relid;
+	take_place(r, &t->place);
 	r->id = give_id(r, -1);
 	tables[ntables++] = r;
 	return r;
@@ -121,9 +139,8 @@ wt_remote_table_fail(WtRemoteTable *r, hb_client *client, hb_status status, cons
 
 /* ----------------------------------------------------------------- families */
 
-/* Returns: the family's entry, a new one if need be. */
-static WtRemoteFamily *
-family_entry(WtRemoteTable *r, const char *name)
+WtRemoteFamily *
+wt_remote_table_family(WtRemoteTable *r, const char *name)
 {
 	WtRemoteFamily *f;
 
@@ -132,79 +149,159 @@ family_entry(WtRemoteTable *r, const char *name)
 		if (strcmp(r->families[i].name, name) == 0)
 			return &r->families[i];
 	}
-	if (r->nfamilies == WT_MAX_FAMILIES)
-		return NULL;
-	if (r->families == NULL)
-		r->families = MemoryContextAllocZero(TopMemoryContext,
-											 sizeof(WtRemoteFamily) * WT_MAX_FAMILIES);
+	/* also families that are not there any more have an entry: scans may still know their ids */
+	if (r->nfamilies == r->families_max)
+	{
+		int max = Max(8, r->families_max * 2);
+
+		if (r->families == NULL)
+			r->families = MemoryContextAllocZero(TopMemoryContext, sizeof(WtRemoteFamily) * max);
+		else
+			r->families = repalloc(r->families, sizeof(WtRemoteFamily) * max);
+		r->families_max = max;
+	}
 	f = &r->families[r->nfamilies];
-	f->name = MemoryContextStrdup(TopMemoryContext, name);
-	f->id = give_id(r, r->nfamilies++);
+	*f = (WtRemoteFamily) {.name = MemoryContextStrdup(TopMemoryContext, name)};
+	f->id = give_id(r, r->nfamilies);
+	r->nfamilies++;
 	wide_family_defaults(&f->opt);
 	return f;
 }
 
+/* What HBase says of a table, taken where no memory is asked for. */
+typedef struct Found
+{
+	int n; /* families, also those beyond the array */
+
+	struct
+	{
+		char name[WIDE_MAX_FAMILY + 1];
+		wide_family_options opt;
+		bool exact;
+	} families[WT_MAX_FAMILIES];
+} Found;
+
 /* Takes what the engine's options have a name for. */
 static void
-take_attribute(WtRemoteFamily *f, const char *key, const char *value)
+take_attribute(wide_family_options *opt, const char *key, const char *value)
 {
 	int n = atoi(value);
 
 	if (strcmp(key, "VERSIONS") == 0)
-		f->opt.versions = Max(1, n);
+		opt->versions = Max(1, n);
 	else if (strcmp(key, "MIN_VERSIONS") == 0)
-		f->opt.min_versions = Max(0, n);
-	else if (strcmp(key, "NEW_VERSION_BEHAVIOR") == 0)
-		f->exact = pg_strcasecmp(value, "true") == 0;
+		opt->min_versions = Max(0, n);
 	else if (strcmp(key, "TTL") == 0)
-		f->opt.ttl_us = n == PG_INT32_MAX ? 0 : (int64) n * 1000000;
+		opt->ttl_us = n == PG_INT32_MAX ? 0 : (int64) n * 1000000;
+	else if (strcmp(key, "KEEP_DELETED_CELLS") == 0)
+		opt->keep_deleted = pg_strcasecmp(value, "FALSE") != 0;
+	else if (strcmp(key, "BLOCKSIZE") == 0)
+		opt->block_size = (uint32) Max(0, n);
+	else if (strcmp(key, "IN_MEMORY") == 0)
+		opt->in_memory = pg_strcasecmp(value, "TRUE") == 0;
 }
 
-/* Callback: takes the families.  It raises no error but for memory, before it changes anything. */
+/* Callback: must not raise errors. */
 static void
 take_description(void *ctx, const hb_table *table)
 {
-	WtRemoteTable *r = ctx;
+	Found *found = ctx;
 
 	for (int i = 0; i < table->n_families; i++)
 	{
-		WtRemoteFamily *f = family_entry(r, table->families[i].name);
+		const hb_family *f = &table->families[i];
 
-		if (f == NULL)
+		if (found->n++ >= WT_MAX_FAMILIES)
 			continue;
-		f->there = true;
-		for (int a = 0; a < table->families[i].n_attributes; a++)
-			take_attribute(f, table->families[i].attributes[a].key,
-						   table->families[i].attributes[a].value);
+		strlcpy(found->families[i].name, f->name, sizeof(found->families[i].name));
+		wide_family_defaults(&found->families[i].opt);
+		for (int a = 0; a < f->n_attributes; a++)
+		{
+			take_attribute(&found->families[i].opt, f->attributes[a].key, f->attributes[a].value);
+			if (strcmp(f->attributes[a].key, "NEW_VERSION_BEHAVIOR") == 0)
+				found->families[i].exact = pg_strcasecmp(f->attributes[a].value, "true") == 0;
+		}
 	}
 }
 
-/* Asks for the table's families. */
+/* Sets which families are there, after what HBase has or the transaction's DDL has changed. */
 static void
-describe(WtRemoteTable *r)
+set_there(WtRemoteTable *r)
+{
+	for (int i = 0; i < r->nfamilies; i++)
+	{
+		WtRemoteFamily *f = &r->families[i];
+
+		f->there = f->pending != WT_REMOTE_DROP && (f->stored || f->pending == WT_REMOTE_ADD);
+	}
+}
+
+void
+wt_remote_table_describe(WtRemoteTable *r)
 {
 	hb_client *client = wt_remote_table_client(r);
-	hb_status status;
+	Found *found = palloc0(sizeof(Found));
+	hb_status status = hb_admin_describe(client, r->name, take_description, found);
 
-	for (int i = 0; i < r->nfamilies; i++)
-		r->families[i].there = false;
-	status = hb_admin_describe(client, r->name, take_description, r);
 	if (status != HB_OK && status != HB_NOTABLE)
 		wt_remote_table_fail(r, client, status, "could not look for", NULL);
+	if (found->n > WT_MAX_FAMILIES)
+		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+						errmsg("table \"%s\" of HBase has %d families", r->name, found->n),
+						errdetail("At most %d can be shown.", WT_MAX_FAMILIES)));
+	for (int i = 0; i < r->nfamilies; i++)
+		r->families[i].stored = false;
+	for (int i = 0; i < found->n; i++)
+	{
+		WtRemoteFamily *f = wt_remote_table_family(r, found->families[i].name);
+
+		f->stored = true;
+		f->opt = found->families[i].opt;
+		f->exact = found->families[i].exact;
+	}
+	set_there(r);
 	r->there = status == HB_OK;
 	r->known = true;
+	pfree(found);
+}
+
+void
+wt_remote_table_set_pending(WtRemoteTable *r, const char *family, WtRemotePending pending)
+{
+	wt_remote_table_family(r, family)->pending = pending;
+	set_there(r);
+}
+
+void
+wt_remote_table_clear_pending(WtRemoteTable *r)
+{
+	for (int i = 0; i < r->nfamilies; i++)
+		r->families[i].pending = WT_REMOTE_AS_STORED;
+	r->made = r->undone = false;
+	r->known = false;
+	set_there(r);
+}
+
+void
+wt_remote_table_no_family(const WtRemoteTable *r, const char *family)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_COLUMN),
+			 errmsg("table \"%s\" of HBase has no family \"%s\"", r->name, family),
+			 errhint("List the family in option \"families\" of the foreign table to add it, or name "
+					 "another one in the options of the columns.")));
 }
 
 bool
 wt_remote_table_find(WtTable *t, bool create, WtEngineTable *out)
 {
 	WtRemoteTable *r = wt_remote_table(t);
-	bool all = true;
+	const char *missing = NULL;
 
 	for (int attempt = 0; attempt < 2; attempt++)
 	{
 		if (!r->known)
-			describe(r);
+			wt_remote_table_describe(r);
 		if (!r->there && !r->made)
 		{
 			r->known = false;
@@ -216,23 +313,24 @@ wt_remote_table_find(WtTable *t, bool create, WtEngineTable *out)
 		}
 		*out = (WtEngineTable) {.table = r->id, .head = t->relid};
 		for (int i = 0; i < r->nfamilies; i++)
-			if (r->families[i].there)
+			if (r->families[i].there && out->nall < WT_MAX_FAMILIES)
 				out->all[out->nall++] = r->families[i].id;
-		all = true;
+		missing = NULL;
 		for (int i = 0; i < t->nfamilies; i++)
 		{
-			WtRemoteFamily *f = family_entry(r, t->families[i].name);
+			WtRemoteFamily *f = wt_remote_table_family(r, t->families[i].name);
 
-			all = all && f != NULL && f->there;
-			out->families[i] = f != NULL && f->there ? f->id : 0;
+			if (f->there)
+				out->families[i] = f->id;
+			else if (!t->cells_layout || !t->families[i].implicit)
+				missing = t->families[i].name;
 		}
-		if (all || r->made)
-			break;
+		if (missing == NULL)
+			return true;
 		/* it may have been added since */
 		r->known = false;
 	}
-	r->known = all || r->made;
-	return true;
+	wt_remote_table_no_family(r, missing);
 }
 
 wide_family *
@@ -252,198 +350,6 @@ wt_remote_table_families(const WtEngineTable *e, int *n)
 	}
 	*n = e->nall;
 	return list;
-}
-
-/* ---------------------------------------------------------------- estimates */
-
-/* What is assumed of a table. */
-#define ASSUMED_ROWS   1000000.0
-#define ASSUMED_ROW	   100.0 /* bytes */
-#define ASSUMED_BLOCK  65536.0
-#define ASSUMED_RANGES 1000.0 /* ranges that a key with both bounds cuts the table into */
-
-void
-wt_remote_table_estimate(wide_family_id family, const wide_range *range, wide_estimate *out)
-{
-	double share = 1;
-
-	if (range != NULL && range->hi.data != NULL && range->lo.len > 0)
-		share = 1 / ASSUMED_RANGES;
-	else if (range != NULL && (range->hi.data != NULL || range->lo.len > 0))
-		share = 1.0 / 3;
-	/* exactly one key */
-	if (range != NULL && range->hi.data != NULL && range->hi.len == range->lo.len + 1 &&
-		memcmp(range->hi.data, range->lo.data, range->lo.len) == 0 &&
-		range->hi.data[range->lo.len] == 0)
-		share = 1 / ASSUMED_ROWS;
-	out->rows = out->cells = ASSUMED_ROWS * share;
-	out->bytes = out->rows * ASSUMED_ROW;
-	out->blocks = Max(1, out->bytes / ASSUMED_BLOCK);
-}
-
-/* --------------------------------------------------------------------- DDL */
-
-/* The attributes of a family that the foreign table states. */
-static int
-stated_attributes(const WtFamily *f, hb_attribute *list)
-{
-	static const char *const bloom[] = {"NONE", "ROW", "ROWCOL", "ROWPREFIX_FIXED_LENGTH"};
-	int n = 0;
-
-	list[n++] = (hb_attribute) {"VERSIONS", psprintf("%d", f->opt.versions)};
-	if (f->stated & WT_FAM_MIN_VERSIONS)
-		list[n++] = (hb_attribute) {"MIN_VERSIONS", psprintf("%d", f->opt.min_versions)};
-	if (f->stated & WT_FAM_TTL)
-	{
-		if (f->opt.ttl_us % 1000000 != 0)
-			ereport(ERROR,
-					(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
-					 errmsg("the time to live of family \"%s\" must be whole seconds in HBase",
-							f->name)));
-		list[n++] = (hb_attribute) {"TTL", f->opt.ttl_us == 0
-											   ? "2147483647"
-											   : psprintf(INT64_FORMAT, f->opt.ttl_us / 1000000)};
-	}
-	if (f->stated & WT_FAM_KEEP_DELETED)
-		list[n++] = (hb_attribute) {"KEEP_DELETED_CELLS", f->opt.keep_deleted ? "TRUE" : "FALSE"};
-	if (f->stated & WT_FAM_BLOOM)
-		list[n++] = (hb_attribute) {"BLOOMFILTER", bloom[f->opt.bloom]};
-	if (f->stated & WT_FAM_BLOCK_SIZE)
-		list[n++] = (hb_attribute) {"BLOCKSIZE", psprintf("%u", f->opt.block_size)};
-	if (f->stated & WT_FAM_IN_MEMORY)
-		list[n++] = (hb_attribute) {"IN_MEMORY", f->opt.in_memory ? "true" : "false"};
-	/* deletes hide what was written before them, and not what is written after */
-	list[n++] = (hb_attribute) {"NEW_VERSION_BEHAVIOR", "true"};
-	return n;
-}
-
-#define MAX_ATTRIBUTES 12
-
-/* A table that is to be made at commit; in TopTransactionContext. */
-typedef struct Making
-{
-	WtRemoteTable *table;
-	hb_table description;
-	int level; /* nesting level of the transaction */
-} Making;
-
-static List *makings = NIL;
-
-static void
-prepare_making(WtTable *t, WtRemoteTable *r)
-{
-	MemoryContext old = MemoryContextSwitchTo(TopTransactionContext);
-	Making *m = palloc0(sizeof(Making));
-	hb_family *families = palloc0(sizeof(hb_family) * t->nfamilies);
-	hb_attribute *attributes;
-
-	for (int i = 0; i < t->nfamilies; i++)
-	{
-		WtRemoteFamily *f = family_entry(r, t->families[i].name);
-
-		attributes = palloc0(sizeof(hb_attribute) * MAX_ATTRIBUTES);
-		families[i].name = pstrdup(t->families[i].name);
-		families[i].attributes = attributes;
-		families[i].n_attributes = stated_attributes(&t->families[i], attributes);
-		if (f != NULL)
-		{
-			f->there = f->exact = true;
-			f->opt = t->families[i].opt;
-		}
-	}
-	attributes = palloc0(sizeof(hb_attribute) * 2);
-	attributes[0] = (hb_attribute) {WT_IMPORT_COLUMNS, wt_import_columns(t->relid)};
-	attributes[1] = (hb_attribute) {WT_IMPORT_OPTIONS, wt_import_options(t->relid)};
-	m->table = r;
-	m->description = (hb_table) {.name = r->name,
-								 .families = families,
-								 .n_families = t->nfamilies,
-								 .attributes = attributes,
-								 .n_attributes = 2};
-	m->level = GetCurrentTransactionNestLevel();
-	makings = lappend(makings, m);
-	r->made = true;
-	MemoryContextSwitchTo(old);
-}
-
-void
-wt_remote_table_define(WtTable *t, bool created)
-{
-	WtRemoteTable *r = wt_remote_table(t);
-
-	/* the first change may be of the server's options: no connection is needed for that */
-	if (r->made)
-		return;
-	describe(r);
-	if (!r->there && created)
-		prepare_making(t, r);
-}
-
-void
-wt_remote_table_make(void)
-{
-	ListCell *lc;
-
-	foreach(lc, makings)
-	{
-		Making *m = lfirst(lc);
-		hb_client *client = wt_remote_table_client(m->table);
-		hb_status status = hb_admin_create(client, &m->description, NULL, 0);
-
-		/* another session may have made it */
-		if (status != HB_OK && status != HB_EXISTS)
-			wt_remote_table_fail(m->table, client, status, "could not create", NULL);
-		m->table->there = true;
-	}
-}
-
-void
-wt_remote_table_end(bool committed)
-{
-	int level = GetCurrentTransactionNestLevel();
-	List *left = NIL;
-	ListCell *lc;
-
-	foreach(lc, makings)
-	{
-		Making *m = lfirst(lc);
-
-		if (committed || m->level >= level || level <= 1)
-		{
-			m->table->made = false;
-			m->table->known = false;
-		}
-		else
-			left = lappend(left, m);
-	}
-	makings = level <= 1 ? NIL : left;
-}
-
-void
-wt_remote_table_truncate(WtTable *t)
-{
-	WtRemoteTable *r = wt_remote_table(t);
-	hb_client *client = wt_remote_table_client(r);
-	hb_status status;
-
-	PreventInTransactionBlock(true, "TRUNCATE of a table of HBase");
-	status = hb_admin_truncate(client, r->name, true);
-	if (status != HB_OK)
-		wt_remote_table_fail(r, client, status, "could not truncate", NULL);
-}
-
-void
-wt_remote_table_drop(WtTable *t)
-{
-	WtRemoteTable *r = wt_remote_table(t);
-	hb_client *client = wt_remote_table_client(r);
-	hb_status status;
-
-	PreventInTransactionBlock(true, "drop_remote()");
-	status = hb_admin_drop(client, r->name);
-	r->known = r->there = false;
-	if (status != HB_OK)
-		wt_remote_table_fail(r, client, status, "could not drop", NULL);
 }
 
 void

@@ -12,13 +12,23 @@
 #include "fdw/table/engine.h"
 #include "hbase/hbase.h"
 
+/* What the transaction's DDL has done to a family, which HBase does at the commit. */
+typedef enum WtRemotePending
+{
+	WT_REMOTE_AS_STORED,
+	WT_REMOTE_ADD,
+	WT_REMOTE_DROP
+} WtRemotePending;
+
 typedef struct WtRemoteFamily
 {
 	wide_family_id id;
 	char *name;
 	wide_family_options opt; /* as far as they are known */
-	bool there;				 /* HBase has it */
-	bool exact;				 /* NEW_VERSION_BEHAVIOR: deletes hide what was written before */
+	bool stored;			 /* HBase has it */
+	bool there;				 /* the transaction sees it */
+	WtRemotePending pending;
+	bool exact; /* NEW_VERSION_BEHAVIOR: deletes hide what was written before */
 } WtRemoteFamily;
 
 /* Timestamp of a delete that hides whatever was written before it, in an exact family. */
@@ -29,23 +39,22 @@ typedef struct WtRemoteTable
 	wide_table_id id;
 	Oid server;
 	WtPlace place;
-	char *name; /* in HBase: "table" or "namespace:table" */
-	bool known; /* the families were asked for */
-	bool there; /* HBase has the table */
-	bool made;	/* CREATE FOREIGN TABLE of this transaction makes it at commit */
+	char *name;	 /* in HBase: "table" or "namespace:table" */
+	Oid relid;	 /* of the foreign table by which it was used last */
+	bool known;	 /* the families were asked for */
+	bool there;	 /* HBase has the table */
+	bool made;	 /* CREATE FOREIGN TABLE of this transaction makes it at commit */
+	bool undone; /* the foreign table was dropped again: it is not made, and changes are void */
 
-	WtRemoteFamily *families;
-	int nfamilies;
+	WtRemoteFamily *families; /* may move when one is added */
+	int nfamilies, families_max;
+
+	struct WtRemoteSizes *sizes; /* remote_size.c; NULL: not asked for yet */
 } WtRemoteTable;
 
-/* The engine's functions (engine.h). */
+/* The engine's functions (engine.h).  find(): 42P01, 42703 if HBase lacks the table or a family. */
 extern bool wt_remote_table_find(WtTable *t, bool create, WtEngineTable *out);
 extern wide_family *wt_remote_table_families(const WtEngineTable *e, int *n);
-extern void wt_remote_table_estimate(wide_family_id family, const wide_range *range,
-									 wide_estimate *out);
-extern void wt_remote_table_define(WtTable *t, bool created);
-extern void wt_remote_table_truncate(WtTable *t);
-extern void wt_remote_table_drop(WtTable *t);
 
 /* Return: the table of the foreign table; of a family, and the index of the family in it. */
 extern WtRemoteTable *wt_remote_table(WtTable *t);
@@ -58,10 +67,19 @@ extern hb_client *wt_remote_table_client(const WtRemoteTable *r);
 extern _Noreturn void wt_remote_table_fail(WtRemoteTable *r, hb_client *client, hb_status status,
 										   const char *what, const char *more);
 
-/* PRE_COMMIT: makes the tables that the transaction's CREATE FOREIGN TABLE has declared. */
-extern void wt_remote_table_make(void);
-/* End of the transaction, and of a subtransaction that is rolled back. */
-extern void wt_remote_table_end(bool committed);
+/* Asks for the table's families; r->there says whether there is such a table. */
+extern void wt_remote_table_describe(WtRemoteTable *r);
+
+/* Returns: the family's entry, a new one if need be. */
+extern WtRemoteFamily *wt_remote_table_family(WtRemoteTable *r, const char *name);
+
+/* Say what the transaction's DDL has done to a family; to none. */
+extern void wt_remote_table_set_pending(WtRemoteTable *r, const char *family,
+										WtRemotePending pending);
+extern void wt_remote_table_clear_pending(WtRemoteTable *r);
+
+/* Raises 42703. */
+extern _Noreturn void wt_remote_table_no_family(const WtRemoteTable *r, const char *family);
 
 /* first: the first id of this engine. */
 extern void wt_remote_table_init(uint32 first);

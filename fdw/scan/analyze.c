@@ -29,6 +29,7 @@
 #include "fdw/plan/scan_size.h"
 #include "fdw/row/reader.h"
 #include "fdw/store/compat.h"
+#include "fdw/table/engine.h"
 #include "fdw/table/table.h"
 #include "fdw/table/types.h"
 #include "fdw/xact/engine_scan.h"
@@ -41,6 +42,9 @@
 
 /* Layout cells: the most cells read for each one taken. */
 #define MAX_STEP 10
+
+/* Keys for a table of another engine, where each is a call of a server. */
+#define OTHER_KEYS 300
 
 typedef struct Sampler
 {
@@ -187,7 +191,18 @@ acquire_sample_rows(Relation rel, int elevel, HeapTuple *rows, int targrows, dou
 	/* rows for each row of the engine */
 	per_row = size.rows > 0 ? Max(1, size.tuples / size.rows) : 1;
 	s.step = s.t->cells_layout ? (int) Min(MAX_STEP, ceil(2 * per_row / ROWS_PER_KEY)) : 1;
-	if (size.tuples > (double) targrows * WHOLE_FACTOR * s.step)
+	if (s.t->engine != NULL)
+	{
+		double n = 0, cells = 0;
+
+		keys = s.t->engine->sample(s.t, OTHER_KEYS, &nkeys, &n, &cells);
+		size.tuples = s.t->cells_layout ? cells : n;
+		if (size.tuples <= (double) targrows * WHOLE_FACTOR * s.step)
+			nkeys = 0;
+		else
+			s.spec.row_hint = (uint64) (targrows / (nkeys + 1) + 1) * s.step;
+	}
+	else if (size.tuples > (double) targrows * WHOLE_FACTOR * s.step)
 		keys = wt_scan_size_split_keys(size.largest, targrows / ROWS_PER_KEY + 1, false, &nkeys);
 	s.scan = wt_engine_scan_open(ActiveSnapshotSet() ? GetActiveSnapshot()
 													 : GetTransactionSnapshot(),

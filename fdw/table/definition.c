@@ -471,7 +471,7 @@ wt_definition_parse(const WtDefinition *def)
 	t->batch_size = DEFAULT_BATCH_SIZE;
 	t->startup_cost = DEFAULT_STARTUP_COST;
 	t->tuple_cost = DEFAULT_TUPLE_COST;
-	t->place = (WtPlace) {.timeout_ms = 60000, .fetch_rows = 1000, .fetch_bytes = 2 * 1024 * 1024};
+	t->place = (WtPlace) {.timeout_ms = 60000, .fetch_rows = 1000, .fetch_bytes = 2 * 1024 * 1024, .write_buffer_kb = 256 * 1024};
 	foreach(lc, def->server_options)
 		wt_table_option_take(t, lfirst(lc), &key, &families);
 	foreach(lc, def->options)
@@ -482,6 +482,12 @@ wt_definition_parse(const WtDefinition *def)
 		t->table_name = t->name_given ? wt_table_name_canonical(t->table_name)
 									  : wt_table_name_default(def->schema, def->name);
 	t->key_given = key != NIL;
+	if (t->engine == NULL && (t->split_at != NULL || t->versions_given))
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
+				 errmsg("option \"%s\" is not allowed for a table of the embedded engine",
+						t->split_at != NULL ? "split_at" : "versions"),
+				 errhint("It is for servers with option \"engine\".")));
 
 	read_columns(t, def, specs);
 	resolve_key(t, key, specs);

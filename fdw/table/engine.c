@@ -33,6 +33,12 @@ wt_engine_by_name(const char *name)
 	return NULL;
 }
 
+const WtEngine *
+wt_engine_at(int n)
+{
+	return n < nengines ? engines[n] : NULL;
+}
+
 char *
 wt_engine_names(void)
 {

@@ -13,6 +13,7 @@
 #define WT_ENGINE_H
 
 #include "nodes/pg_list.h"
+#include "datatype/timestamp.h"
 #include "utils/snapshot.h"
 
 #include "engine/wide.h"
@@ -57,6 +58,22 @@ typedef struct WtEngineCheck
 	wide_bytes value;
 } WtEngineCheck;
 
+/* A connection of this session, and what has happened on it. */
+typedef struct WtEngineConnection
+{
+	const char *engine;
+	Oid server;
+	Oid user;
+	const char *remote_user; /* the name that the servers are told */
+	TimestampTz since;
+	int64 waits; /* for answers */
+	int64 wait_us;
+	int64 retries; /* calls that were repeated */
+	int64 errors;  /* operations that failed */
+	const char *last_error;
+	TimestampTz last_error_at; /* 0: there was none */
+} WtEngineConnection;
+
 typedef struct WtEngine
 {
 	const char *name;
@@ -77,6 +94,22 @@ typedef struct WtEngine
 	void (*drop)(WtTable *t);
 	/* IMPORT FOREIGN SCHEMA: returns a list of commands */
 	List *(*import)(struct ImportForeignSchemaStmt *stmt, Oid server);
+
+	/* ---------------------------------------------------------- operation */
+
+	/* returns the bytes that the table takes */
+	int64 (*size)(WtTable *t);
+	/* returns at most parts - 1 keys, in order, that divide the table; palloc'd */
+	wide_bytes *(*split_keys)(WtTable *t, int parts, int *n);
+	/*
+	 * For ANALYZE: keys at about equal distances, and how many rows and cells there are, by what
+	 * some of them take.  Without keys the table is small, and is read as a whole.
+	 */
+	wide_bytes *(*sample)(WtTable *t, int parts, int *n, double *rows, double *cells);
+	void (*flush)(WtTable *t);
+	void (*compact)(WtTable *t, bool major);
+	/* calls each() with each connection of this session */
+	void (*connections)(void (*each)(void *ctx, const WtEngineConnection *c), void *ctx);
 
 	/* -------------------------------------------------------------- scans */
 
@@ -138,6 +171,9 @@ extern uint32 wt_engine_register(const WtEngine *engine);
 
 /* Returns: the engine with this name; NULL: there is none. */
 extern const WtEngine *wt_engine_by_name(const char *name);
+
+/* Returns: the n-th engine, from 0; NULL: there are fewer. */
+extern const WtEngine *wt_engine_at(int n);
 
 /* Returns: the names of all engines, for a hint; palloc'd. */
 extern char *wt_engine_names(void);

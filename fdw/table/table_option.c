@@ -19,6 +19,7 @@
 #include "fdw/table/engine.h"
 #include "fdw/table/family_option.h"
 #include "fdw/table/option.h"
+#include "fdw/table/split_option.h"
 #include "fdw/table/types.h"
 
 /* Returns true for the value yes, false for no. */
@@ -130,6 +131,18 @@ bytes_option(DefElem *def)
 	return n;
 }
 
+static int
+kilobytes_option(DefElem *def)
+{
+	char *value = defGetString(def);
+	int n;
+
+	if (!parse_int(value, &n, GUC_UNIT_KB, NULL) || n < 64)
+		wt_option_bad_value(def->defname, value,
+							"Write a size of 64kB at least, for example 256MB.");
+	return n;
+}
+
 /* Takes an option that says which engine has the tables, and where that is. */
 static void
 take_place(WtTable *t, DefElem *def)
@@ -154,6 +167,8 @@ take_place(WtTable *t, DefElem *def)
 		t->place.fetch_rows = int_option(def, 1, 1000000);
 	else if (strcmp(name, "fetch_bytes") == 0)
 		t->place.fetch_bytes = bytes_option(def);
+	else if (strcmp(name, "write_buffer") == 0)
+		t->place.write_buffer_kb = kilobytes_option(def);
 	else if (strcmp(name, "atomic_functions") == 0)
 		t->place.immediate = choice(def, "immediate", "refuse");
 }
@@ -181,6 +196,16 @@ wt_table_option_take(WtTable *t, DefElem *def, List **key, List **families)
 		t->cells_layout = choice(def, "cells", "rows");
 	else if (strcmp(name, "salt_buckets") == 0)
 		t->salt_buckets = int_option(def, 2, 256);
+	else if (strcmp(name, "split_at") == 0)
+	{
+		t->split_at = pstrdup(defGetString(def));
+		(void) wt_split_option_parse(t->split_at);
+	}
+	else if (strcmp(name, "versions") == 0)
+	{
+		t->versions_exact = choice(def, "exact", "hbase");
+		t->versions_given = true;
+	}
 	else if (strcmp(name, "existence") == 0)
 		t->existence_projected = choice(def, "projected", "any");
 	else if (strcmp(name, "insert_mode") == 0)

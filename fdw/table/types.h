@@ -114,7 +114,8 @@ typedef struct WtPlace
 	int timeout_ms;	 /* of one operation, with all attempts */
 	int fetch_rows;	 /* of one answer to a scan */
 	int fetch_bytes; /* the same */
-	bool immediate;	 /* atomic operations on rows in transaction blocks, which cannot be undone */
+	int write_buffer_kb; /* of a transaction's changes, which wait for its commit */
+	bool immediate; /* atomic operations on rows in transaction blocks, which cannot be undone */
 } WtPlace;
 
 struct WtEngine;
@@ -144,6 +145,11 @@ typedef struct WtTable
 	int *keys;		  /* indexes into columns, in key order */
 	bool key_given;	  /* option "key" is there */
 	int salt_buckets; /* 0: not salted */
+
+	/* tables that other engines make */
+	char *split_at;		 /* option split_at, see split_option.h; NULL: not given */
+	bool versions_given; /* option versions is there */
+	bool versions_exact; /* its value: deletes and versions are as in the embedded engine */
 
 	/* families */
 	int nfamilies;
