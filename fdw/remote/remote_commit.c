@@ -124,11 +124,11 @@ make_mutation(const WtRemoteRow *row, hb_mutation *m)
 	return count;
 }
 
-/* Sends rows of one table. */
+/* Sends rows of one table, as the user who has changed them. */
 static void
 send_rows(WtRemoteTable *r, WtRemoteRow *const *rows, int n, int64 *sent, int64 all)
 {
-	hb_client *client = wt_remote_table_client(r);
+	hb_client *client = wt_connection_to(r->server, rows[0]->user, &r->place);
 	hb_mutation *list = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(hb_mutation) * n);
 	int count = 0;
 	hb_mutate_result result = {0};
@@ -160,7 +160,8 @@ send_all(WtRemoteRow *const *rows, int n)
 		all += rows[i]->last >= 0;
 	for (int from = 0, to; from < n; from = to)
 	{
-		for (to = from; to < n && to - from < BATCH_ROWS && rows[to]->table == rows[from]->table;)
+		for (to = from; to < n && to - from < BATCH_ROWS && rows[to]->table == rows[from]->table &&
+						rows[to]->user == rows[from]->user;)
 			to++;
 		CHECK_FOR_INTERRUPTS();
 		send_rows(rows[from]->table, rows + from, to - from, &sent, all);

@@ -15,6 +15,7 @@
 
 #include "fdw/remote/remote_table.h"
 
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
@@ -86,9 +87,8 @@ take_place(WtRemoteTable *r, const WtPlace *place)
 	r->known = false;
 	if (nodes != NULL)
 		pfree(nodes);
-	r->place.nodes = place->nodes == NULL
-						 ? NULL
-						 : MemoryContextStrdup(TopMemoryContext, place->nodes);
+	r->place.nodes = place->nodes == NULL ? NULL
+										  : MemoryContextStrdup(TopMemoryContext, place->nodes);
 }
 
 WtRemoteTable *
@@ -127,7 +127,7 @@ wt_remote_table(WtTable *t)
 hb_client *
 wt_remote_table_client(const WtRemoteTable *r)
 {
-	return wt_connection_to(r->server, &r->place);
+	return wt_connection_to(r->server, GetUserId(), &r->place);
 }
 
 void
@@ -173,6 +173,7 @@ wt_remote_table_family(WtRemoteTable *r, const char *name)
 typedef struct Found
 {
 	int n; /* families, also those beyond the array */
+
 	struct
 	{
 		char name[WIDE_MAX_FAMILY + 1];
@@ -282,8 +283,8 @@ wt_remote_table_no_family(const WtRemoteTable *r, const char *family)
 	ereport(ERROR,
 			(errcode(ERRCODE_UNDEFINED_COLUMN),
 			 errmsg("table \"%s\" of HBase has no family \"%s\"", r->name, family),
-			 errhint("List the family in option \"families\" of the foreign table to add it, or name "
-					 "another one in the options of the columns.")));
+			 errhint("List the family in option \"families\" of the foreign table to add it, or "
+					 "name another one in the options of the columns.")));
 }
 
 bool
