@@ -75,6 +75,9 @@ like "$(x BEGIN "INSERT INTO a VALUES ('z')" "$(FAM 5 ', "i": null')" ROLLBACK)"
 like "$(x BEGIN "$(FAM 6 '')" "PREPARE TRANSACTION 'p'")" 'ERROR:  0A000: cannot PREPARE' 'PREPARE is refused'
 like "$(x "ALTER FOREIGN TABLE a OPTIONS (ADD versions 'hbase')"; regions describe ops_a | grep "NAME => 'g'")" "'NEW_VERSION_BEHAVIOR' => 'false'" 'option versions is changed'
 
+is "$(x "CREATE FOREIGN TABLE ops_c (k text, n int) SERVER hb" "INSERT INTO ops_c VALUES ('a', 1)" 'ALTER FOREIGN TABLE ops_c RENAME TO c' \
+	'ALTER FOREIGN TABLE c RENAME n TO m' 'SELECT k, m FROM c')" 'a|1' 'a renamed table and column show what they have shown'
+
 # ------------------------------------------------------------------------ TRUNCATE
 
 like "$(x BEGIN 'TRUNCATE a' ROLLBACK)" 'ERROR:  25001' 'TRUNCATE is not for blocks'
