@@ -4,7 +4,8 @@
 #
 # HBASE_NODES: host:port of masters and region servers.  HBASE_CLUSTER: the command that starts
 # and kills the servers of that cluster, which has three region servers.  ROUNDS (3): rounds with a
-# fault each.  LONG=1: 100.  A round takes about 20 seconds.
+# fault each.  LONG=1: 100.  A round takes about 20 seconds.  CANCEL (300): milliseconds after which
+# a cancelled statement must have ended; 100 holds on a machine that is not busy.
 . "${0%/*}/../tap/common.sh"
 
 : "${HBASE_NODES:?}" "${HBASE_CLUSTER:?}"
@@ -173,6 +174,7 @@ for kind in random huge empty header close http hang; do
 	if [ $kind = hang ]; then
 		r=$(q '\timing on' "SET statement_timeout = 700" 'SELECT count(*) FROM half_t')
 		like "$r" 'ERROR:  57014' 'a server that hangs: statement_timeout'
+		within "$(echo "$r" | sed -n 's/^Time: \([0-9]*\).*/\1/p' | tail -1)" $((700 + ${CANCEL:-300})) '... at once'
 		session hang 5; pid=$session_pid
 		echo 'SELECT pg_backend_pid(); SELECT count(*) FROM half_t;' >&5
 		wait_output hang '^[0-9]'

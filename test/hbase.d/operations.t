@@ -126,6 +126,10 @@ is "$(x "SELECT count(*) FROM big WHERE k >= 'm'" "INSERT INTO big SELECT 'm' ||
 1000' 'nothing of that was written, and less is'
 q "ALTER SERVER hb OPTIONS (DROP write_buffer)"
 
+like "$(x 'BEGIN ISOLATION LEVEL REPEATABLE READ' 'SELECT 1 FROM a' 'SELECT 1 FROM a' ROLLBACK)" 'ERROR:  0A000: cannot read tables of HBase again' 'REPEATABLE READ reads once'
+is "$(x "SELECT widetable.put('a', 'sk', 'g:x', 'ahead'::text, (extract(epoch FROM now()) + 3600)::bigint * 1000000)" "SELECT widetable.put('a', 'sk', 'g:x', 'now'::text)" \
+	"SELECT widetable.get('a', 'sk') -> 'g' ->> 'x'" | grep -v '^$')" 'ahead' 'a timestamp ahead of the clock hides later writes'
+
 # ------------------------------------------------------------------------- users
 
 is "$(x 'CREATE ROLE reader' 'CREATE ROLE writer' "CREATE USER MAPPING FOR writer SERVER hb OPTIONS (user 'hwriter')" "CREATE USER MAPPING FOR PUBLIC SERVER hb OPTIONS (user 'anybody')" \
