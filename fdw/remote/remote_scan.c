@@ -317,8 +317,7 @@ check_isolation(Snapshot pg)
 
 	if (!IsolationUsesXactSnapshot() || pg == NULL)
 		return;
-	if (in == wt_my_lxid &&
-		(command != pg->curcid || sent != GetCurrentStatementStartTimestamp()))
+	if (in == wt_my_lxid && (command != pg->curcid || sent != GetCurrentStatementStartTimestamp()))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot read tables of HBase again at this isolation level"),
