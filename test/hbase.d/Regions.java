@@ -1,4 +1,5 @@
 import java.util.*;
+import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.hbase.*;
 import org.apache.hadoop.hbase.client.*;
 
@@ -14,19 +15,19 @@ public class Regions {
             try {
                 List<RegionInfo> all = admin.getRegions(table);
                 all.sort(RegionInfo.COMPARATOR);
-                int at = random.nextInt(all.size()), what = random.nextInt(4);
+                int at = random.nextInt(all.size()), what = random.nextInt(5);
                 if (what == 0 && all.size() < 20) {
-                    admin.splitRegionAsync(all.get(at).getRegionName()).get();
+                    admin.splitRegionAsync(all.get(at).getRegionName()).get(5, TimeUnit.SECONDS);
                     splits++;
                 } else if (what == 1 && at + 1 < all.size()) {
                     byte[][] pair = {all.get(at).getEncodedNameAsBytes(), all.get(at + 1).getEncodedNameAsBytes()};
-                    admin.mergeRegionsAsync(pair, false).get();
+                    admin.mergeRegionsAsync(pair, false).get(5, TimeUnit.SECONDS);
                     merges++;
                 } else {
                     admin.move(all.get(at).getEncodedNameAsBytes());
                     moves++;
                 }
-            } catch (Exception e) {
+            } catch (Exception e) { // refused, or not done in time: the next one
                 failed++;
             }
             Thread.sleep(100);
