@@ -300,6 +300,8 @@ INSERT INTO priv.matrix (object, statement, prepare) VALUES
     ('reset_clock()', $$SELECT widetable.reset_clock()$$, NULL),
     ('stat_locks()', $$SELECT 1 / count(*) FROM widetable.stat_locks() WHERE table_name = 'priv.t'$$, $$UPDATE priv.t SET v = 'locked'$$),
     ('stat_health()', $$SELECT widetable.stat_health()$$, NULL),
+    ('stat_remote()', $$SELECT widetable.stat_remote()$$, NULL),
+    ('view widetable.pg_stat_widetable_remote', $$SELECT * FROM widetable.pg_stat_widetable_remote$$, NULL),
     ('view widetable.pg_stat_widetable_health', $$SELECT * FROM widetable.pg_stat_widetable_health$$, NULL),
     ('view widetable.pg_stat_widetable', $$SELECT * FROM widetable.pg_stat_widetable$$, NULL),
     ('view widetable.pg_stat_widetable_tables', $$SELECT 1 / count(*) FROM widetable.pg_stat_widetable_tables WHERE table_name = 'priv.t'$$, NULL),

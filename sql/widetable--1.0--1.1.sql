@@ -180,6 +180,22 @@ REVOKE ALL ON FUNCTION @extschema@.stat_health() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.stat_health() TO pg_monitor;
 GRANT SELECT ON @extschema@.pg_stat_widetable_health TO pg_monitor;
 
+-- ---------------------------------------------------- connections to other engines
+
+CREATE FUNCTION @extschema@.stat_remote(
+        OUT engine text, OUT server oid, OUT userid oid, OUT remote_user text, OUT since timestamptz, OUT waits bigint,
+        OUT wait_time float8, OUT retries bigint, OUT errors bigint, OUT last_error text, OUT last_error_time timestamptz)
+    RETURNS SETOF record LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'wt_sql_stat_remote';
+CREATE VIEW @extschema@.pg_stat_widetable_remote AS
+    SELECT r.engine, s.srvname AS server, pg_catalog.pg_get_userbyid(r.userid) AS usename, r.remote_user, r.since, r.waits,
+           r.wait_time, r.retries, r.errors, r.last_error, r.last_error_time
+    FROM @extschema@.stat_remote() r LEFT JOIN pg_catalog.pg_foreign_server s ON s.oid = r.server;
+COMMENT ON VIEW @extschema@.pg_stat_widetable_remote IS
+    'connections of this session to tables of other engines';
+REVOKE ALL ON FUNCTION @extschema@.stat_remote() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.stat_remote() TO pg_monitor;
+GRANT SELECT ON @extschema@.pg_stat_widetable_remote TO pg_monitor;
+
 -- ------------------------------------------------------------ administration
 
 CREATE FUNCTION @extschema@.prepare_upgrade(prepare boolean DEFAULT true)

@@ -147,7 +147,8 @@ check_dropped(WtTable *before, const WtColumn *c)
 {
 	wide_table wt;
 
-	if (c->role == WT_KEY && wt_binding_find(before->relid, &wt) == WIDE_OK && has_rows(wt.id))
+	if (c->role == WT_KEY && before->engine == NULL &&
+		wt_binding_find(before->relid, &wt) == WIDE_OK && has_rows(wt.id))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("cannot drop key column \"%s\" of foreign table \"%s\" while it has rows",

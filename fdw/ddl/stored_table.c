@@ -583,6 +583,24 @@ check_markers(WtTable *t, wide_table_id id)
 	}
 }
 
+/* The same for a table of another engine.  Renamed columns and tables keep what they show. */
+static void
+define_elsewhere(Relation rel, WtTable *before)
+{
+	WtTable *t;
+
+	if (before != NULL)
+		wt_alter_record_renames(before, CreateTupleDescCopy(RelationGetDescr(rel)));
+	t = wt_table_parse(rel);
+	if (before != NULL && !before->name_given && !t->name_given &&
+		strcmp(before->table_name, t->table_name) != 0)
+	{
+		wt_catalog_option_set_table(t->relid, "table_name", before->table_name);
+		t = wt_table_parse(rel);
+	}
+	t->engine->define(t, before == NULL);
+}
+
 void
 wt_stored_table_define(Oid relid, bool defining)
 {
@@ -596,7 +614,7 @@ wt_stored_table_define(Oid relid, bool defining)
 	rel = relation_open(relid, AccessShareLock);
 	if (wt_table_engine(relid) != NULL)
 	{
-		wt_table_engine(relid)->define(wt_table_parse(rel), before == NULL);
+		define_elsewhere(rel, before);
 		relation_close(rel, NoLock);
 		return;
 	}

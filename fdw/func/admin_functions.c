@@ -406,6 +406,7 @@ wt_sql_salvage(PG_FUNCTION_ARGS)
 		InitFunctionCallInfoData(*to_args, fcinfo->flinfo, 1, InvalidOid, NULL, NULL);
 		to_args->args[0] = fcinfo->args[2];
 		wt_call_rel(&to, to_args, "salvage()", CMD_INSERT, WT_CALL_OWNER);
+		wt_engine_require(to.t, WT_CAN_MAINTAIN, "cannot copy what is salvaged to");
 		wt_salvage_copy(&c, &to, rsinfo);
 		return (Datum) 0;
 	}

@@ -47,6 +47,7 @@
 #include "fdw/store/clock.h"
 #include "fdw/store/compat.h"
 #include "fdw/store/error.h"
+#include "fdw/table/engine.h"
 #include "fdw/table/types.h"
 #include "fdw/xact/batch.h"
 #include "fdw/xact/engine_scan.h"
@@ -252,6 +253,7 @@ wt_sql_export_cells(PG_FUNCTION_ARGS)
 
 	wt_call_rel(&c, fcinfo, "export_cells()", 0, ACL_SELECT);
 	wt_call_acl(&c, ACL_SELECT, NULL);
+	wt_engine_require(c.t, WT_CAN_MAINTAIN, "cannot export the cells of");
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	if (range.lo.data == NULL)
 		range.lo = (wide_bytes) {(const uint8 *) "", 0};
@@ -427,6 +429,7 @@ wt_sql_import_cells(PG_FUNCTION_ARGS)
 	int64 n = 0;
 
 	wt_call_rel(&c, fcinfo, "import_cells()", CMD_INSERT, WT_CALL_OWNER);
+	wt_engine_require(c.t, WT_CAN_MAINTAIN, "cannot import cells into");
 	wt_call_need_arg(fcinfo, 1, "cells");
 	in = unpack(PG_GETARG_VARLENA_PP(1));
 	wt_call_engine(&c, true);

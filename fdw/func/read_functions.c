@@ -35,6 +35,7 @@
 #include "fdw/store/store.h"
 #include "fdw/table/bytes_text.h"
 #include "fdw/table/cell_value.h"
+#include "fdw/table/engine.h"
 #include "fdw/table/lookup.h"
 #include "fdw/table/marker.h"
 #include "fdw/table/types.h"
@@ -276,6 +277,7 @@ wt_sql_raw_cells(PG_FUNCTION_ARGS)
 	int n;
 
 	wt_call_rel(&c, fcinfo, "raw_cells()", 0, WT_CALL_OWNER);
+	wt_engine_require(c.t, WT_CAN_MAINTAIN, "cannot read delete markers and hidden cells of");
 	wt_call_key(&c, fcinfo);
 	InitMaterializedSRF(fcinfo, 0);
 	if (!wt_engine_table(c.t, false, &c.e))

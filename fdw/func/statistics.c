@@ -33,6 +33,7 @@
 #include "fdw/store/error.h"
 #include "fdw/store/follower.h"
 #include "fdw/store/store.h"
+#include "fdw/table/engine.h"
 #include "fdw/table/family_option.h"
 #include "fdw/table/types.h"
 #include "fdw/xact/batch.h"
@@ -471,6 +472,42 @@ wt_sql_stat_progress(PG_FUNCTION_ARGS)
 		if (works[i].kind < lengthof(kinds))
 			put_progress(rsinfo, &works[i], kinds[works[i].kind],
 						 works[i].kind == WIDE_PROGRESS_COPY ? "cells" : "bytes");
+	return (Datum) 0;
+}
+
+/* ------------------------------------------- connections to other engines */
+
+/* Callback of an engine: adds a row. */
+static void
+put_connection(void *ctx, const WtEngineConnection *c)
+{
+	WtResultRow row = {0};
+
+	wt_result_add_text(&row, c->engine);
+	add_oid(&row, c->server);
+	add_oid(&row, c->user);
+	wt_result_add_text(&row, c->remote_user);
+	wt_result_add(&row, TimestampTzGetDatum(c->since));
+	add_bigint(&row, c->waits);
+	wt_result_add(&row, Float8GetDatum(c->wait_us / 1000.0));
+	add_bigint(&row, c->retries);
+	add_bigint(&row, c->errors);
+	wt_result_add_text(&row, c->last_error_at != 0 ? c->last_error : NULL);
+	wt_result_add_unless(&row, c->last_error_at == 0, TimestampTzGetDatum(c->last_error_at));
+	wt_result_put(&row, ctx);
+}
+
+PG_FUNCTION_INFO_V1(wt_sql_stat_remote);
+
+/* Those of this session. */
+Datum
+wt_sql_stat_remote(PG_FUNCTION_ARGS)
+{
+	const WtEngine *engine;
+
+	InitMaterializedSRF(fcinfo, 0);
+	for (int i = 0; (engine = wt_engine_at(i)) != NULL; i++)
+		engine->connections(put_connection, fcinfo->resultinfo);
 	return (Datum) 0;
 }
 

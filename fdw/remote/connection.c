@@ -168,30 +168,30 @@ end_stale(XactEvent event, void *arg)
 		}
 }
 
-/* Returns: the name under which the present user is known to the server's cluster. */
+/* Returns: the name under which the user is known to the server's cluster. */
 static char *
-user_name(Oid server)
+user_name(const ConnectionKey *key)
 {
-	HeapTuple tup = SearchSysCache2(USERMAPPINGUSERSERVER, ObjectIdGetDatum(GetUserId()),
-									ObjectIdGetDatum(server));
+	HeapTuple tup = SearchSysCache2(USERMAPPINGUSERSERVER, ObjectIdGetDatum(key->user),
+									ObjectIdGetDatum(key->server));
 	char *name = NULL;
 	ListCell *lc;
 
 	if (!HeapTupleIsValid(tup))
 		tup = SearchSysCache2(USERMAPPINGUSERSERVER, ObjectIdGetDatum(InvalidOid),
-							  ObjectIdGetDatum(server));
+							  ObjectIdGetDatum(key->server));
 	if (HeapTupleIsValid(tup))
 	{
 		ReleaseSysCache(tup);
-		foreach(lc, GetUserMapping(GetUserId(), server)->options)
+		foreach(lc, GetUserMapping(key->user, key->server)->options)
 			if (strcmp(((DefElem *) lfirst(lc))->defname, "user") == 0)
 				name = defGetString(lfirst(lc));
 	}
-	return name != NULL ? name : GetUserNameFromId(GetUserId(), false);
+	return name != NULL ? name : GetUserNameFromId(key->user, false);
 }
 
 static hb_client *
-connect_to(Connection *c, Oid server, const WtPlace *place)
+connect_to(Connection *c, const WtPlace *place)
 {
 	const hb_host host = {.ctx = c,
 						  .wait = wait_sockets,
@@ -201,7 +201,7 @@ connect_to(Connection *c, Oid server, const WtPlace *place)
 						  .now_us = now_us,
 						  .report = report};
 	hb_options options = {
-		.nodes = place->nodes, .user = user_name(server), .timeout_ms = place->timeout_ms};
+		.nodes = place->nodes, .user = user_name(&c->key), .timeout_ms = place->timeout_ms};
 	hb_client *client;
 	hb_status status;
 
@@ -209,7 +209,7 @@ connect_to(Connection *c, Oid server, const WtPlace *place)
 		ereport(ERROR,
 				(errcode(ERRCODE_FDW_UNABLE_TO_ESTABLISH_CONNECTION),
 				 errmsg("server \"%s\" has no option \"nodes\"",
-						GetForeignServer(server)->servername),
+						GetForeignServer(c->key.server)->servername),
 				 errhint("ALTER SERVER ... OPTIONS (ADD nodes 'host:port,host:port') names some of "
 						 "its masters or region servers.")));
 	status = hb_client_new(&options, &host, &client);
@@ -226,9 +226,9 @@ connect_to(Connection *c, Oid server, const WtPlace *place)
 }
 
 hb_client *
-wt_connection_to(Oid server, const WtPlace *place)
+wt_connection_to(Oid server, Oid user, const WtPlace *place)
 {
-	ConnectionKey key = {server, GetUserId()};
+	ConnectionKey key = {server, user};
 	Connection *c;
 	bool found;
 
@@ -249,16 +249,10 @@ wt_connection_to(Oid server, const WtPlace *place)
 	}
 	if (c->client == NULL)
 	{
-		c->client = connect_to(c, server, place);
+		c->client = connect_to(c, place);
 		c->stale = false;
 	}
 	return c->client;
-}
-
-hb_client *
-wt_connection(const WtTable *t)
-{
-	return wt_connection_to(t->server, &t->place);
 }
 
 /* ------------------------------------------------------------------- errors */

@@ -10,13 +10,11 @@
 #include "hbase/hbase.h"
 
 /*
- * Returns: the client for the table's server and the present user, which lives to the end of
- * the session or until the server or the user mapping changes; then it is replaced at the
- * next transaction.
+ * Returns: the client for the server and the user, which lives to the end of the session or until
+ * the server or the user mapping changes; then it is replaced at the next transaction.
  * Errors: HV00N (fdw_unable_to_establish_connection) if the server has no option "nodes".
  */
-extern hb_client *wt_connection(const WtTable *t);
-extern hb_client *wt_connection_to(Oid server, const WtPlace *place);
+extern hb_client *wt_connection_to(Oid server, Oid user, const WtPlace *place);
 
 /*
  * Raises the client's last failure as an error.  table: its name in HBase, or NULL; what: "could

@@ -13,6 +13,7 @@
 #include "access/relation.h"
 #include "commands/defrem.h"
 #include "foreign/foreign.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -233,7 +234,7 @@ wt_import_commands(ImportForeignSchemaStmt *stmt, Oid server)
 
 	foreach(lc, GetForeignServer(server)->options)
 		wt_table_option_take(&options, lfirst(lc), &key, &families);
-	client = wt_connection_to(server, &options.place);
+	client = wt_connection_to(server, GetUserId(), &options.place);
 	status = hb_admin_list(client, stmt->remote_schema, take_name, &s);
 	if (status != HB_OK)
 		wt_connection_fail(client, status, "could not list the tables of", NULL, NULL);

@@ -201,6 +201,22 @@ wt_remote_change_begin(WtTable *t)
 	}
 }
 
+/* Errors: 53400 if the changes that wait for the commit take more than the server allows. */
+static void
+check_memory(const WtRemoteTable *r)
+{
+	if (MemoryContextMemAllocated(context, false) / 1024 <= (Size) r->place.write_buffer_kb)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+			 errmsg("the transaction has too many changes of tables of HBase"),
+			 errdetail("%d rows wait in memory for the commit; option \"write_buffer\" of the "
+					   "server is %d kB.",
+					   nrows, r->place.write_buffer_kb),
+			 errhint("Write in several transactions, or raise the option: ALTER SERVER ... OPTIONS "
+					 "(SET write_buffer '1GB').")));
+}
+
 /* Returns a new change of the row. */
 static WtRemoteChange *
 add_change(wide_family_id family, wide_bytes key, int kind, wide_bytes qual)
@@ -225,6 +241,8 @@ add_change(wide_family_id family, wide_bytes key, int kind, wide_bytes qual)
 						   .row = row,
 						   .qual = copy_bytes(qual)};
 	row->last = nchanges++;
+	row->user = GetUserId();
+	check_memory(r);
 	return c;
 }
 

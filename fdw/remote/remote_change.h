@@ -30,6 +30,7 @@ typedef struct WtRemoteRow
 {
 	WtRemoteTable *table;
 	wide_bytes key;
+	Oid user; /* who made its last change, and sends it */
 	int last; /* index of its last change; -1: none */
 	struct WtRemoteRow *next;
 } WtRemoteRow;

@@ -22,12 +22,12 @@
 /* Rows that go in one call of the client, which divides them among servers. */
 #define BATCH_ROWS 20000
 
-/* Sends rows of one table.  Of most rows there is one list; the second ones are sent after the
- * first ones of all. */
+/* Sends rows of one table, as the user who has changed them.  Of most rows there is one list; the
+ * second ones are sent after the first ones of all. */
 static void
 send_rows(WtRemoteTable *r, WtRemoteRow *const *rows, int n, int64 *sent, int64 all)
 {
-	hb_client *client = wt_remote_table_client(r);
+	hb_client *client = wt_connection_to(r->server, rows[0]->user, &r->place);
 	hb_mutation **lists = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(hb_mutation *) * n);
 	hb_mutation *batch = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(hb_mutation) * n);
 	int *counts = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(int) * n);
@@ -70,7 +70,8 @@ send_all(WtRemoteRow *const *rows, int n)
 		all += rows[i]->last >= 0;
 	for (int from = 0, to; from < n; from = to)
 	{
-		for (to = from; to < n && to - from < BATCH_ROWS && rows[to]->table == rows[from]->table;)
+		for (to = from; to < n && to - from < BATCH_ROWS && rows[to]->table == rows[from]->table &&
+						rows[to]->user == rows[from]->user;)
 			to++;
 		CHECK_FOR_INTERRUPTS();
 		if (!rows[from]->table->undone)

@@ -56,7 +56,8 @@ typedef struct Wanted
 typedef struct Definition
 {
 	WtRemoteTable *table;
-	Oid relid;	 /* the foreign table */
+	Oid relid; /* the foreign table */
+	Oid user;
 	bool create; /* makes the table if it is not there */
 	bool alter;	 /* changes and drops families */
 	int level;	 /* nesting level of the transaction */
@@ -166,6 +167,7 @@ make_definition(WtTable *t, WtRemoteTable *r, bool created)
 
 	d->table = r;
 	d->relid = t->relid;
+	d->user = GetUserId();
 	d->level = GetCurrentTransactionNestLevel();
 	d->families = palloc0(sizeof(Wanted) * Max(1, t->nfamilies + t->ndropped));
 	for (int i = 0; i < t->nfamilies; i++)
@@ -230,12 +232,19 @@ compare(void *ctx, const hb_table *table)
 	}
 }
 
+/* Returns: the client for the user who gave the command. */
+static hb_client *
+client_of(const Definition *d)
+{
+	return wt_connection_to(d->table->server, d->user, &d->table->place);
+}
+
 /* Sets in the definition what HBase has.  Returns: false if it has not the table. */
 static bool
 look(Definition *d)
 {
 	WtRemoteTable *r = d->table;
-	hb_client *client = wt_remote_table_client(r);
+	hb_client *client = client_of(d);
 	hb_status status = hb_admin_describe(client, r->name, compare, d);
 
 	if (status != HB_OK && status != HB_NOTABLE)
@@ -375,7 +384,7 @@ static void
 create_table(Definition *d, const char *before)
 {
 	WtRemoteTable *r = d->table;
-	hb_client *client = wt_remote_table_client(r);
+	hb_client *client = client_of(d);
 	hb_family *families = palloc0(sizeof(hb_family) * Max(1, d->nfamilies));
 	hb_table table = {
 		.name = r->name, .families = families, .attributes = d->attributes, .n_attributes = 2};
@@ -407,7 +416,7 @@ static void
 change_family(Definition *d, const Wanted *w, const char *before)
 {
 	WtRemoteTable *r = d->table;
-	hb_client *client = wt_remote_table_client(r);
+	hb_client *client = client_of(d);
 	hb_family family = {.name = w->name,
 						.attributes = w->attributes,
 						.configuration = w->configuration,
@@ -460,8 +469,7 @@ wt_remote_define_apply(void)
 		else if (d->create)
 			create_table(d, before);
 		else
-			wt_remote_table_fail(d->table, wt_remote_table_client(d->table), HB_NOTABLE,
-								 "could not change", before);
+			wt_remote_table_fail(d->table, client_of(d), HB_NOTABLE, "could not change", before);
 		d->table->known = false;
 		before = psprintf("Table \"%s\" of HBase was defined before, and stays so.",
 						  d->table->name);

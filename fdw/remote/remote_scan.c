@@ -323,10 +323,11 @@ check_isolation(Snapshot pg)
 {
 	static LocalTransactionId in = InvalidLocalTransactionId;
 	static CommandId command;
+	static TimestampTz sent; /* SELECTs of one transaction have the same command id */
 
 	if (!IsolationUsesXactSnapshot() || pg == NULL)
 		return;
-	if (in == wt_my_lxid && command != pg->curcid)
+	if (in == wt_my_lxid && (command != pg->curcid || sent != GetCurrentStatementStartTimestamp()))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot read tables of HBase again at this isolation level"),
@@ -334,6 +335,7 @@ check_isolation(Snapshot pg)
 				 errhint("Use READ COMMITTED.")));
 	in = wt_my_lxid;
 	command = pg->curcid;
+	sent = GetCurrentStatementStartTimestamp();
 }
 
 /* Returns: true if all versions are read, to make the transaction's changes on them. */

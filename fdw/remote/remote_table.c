@@ -15,6 +15,7 @@
 
 #include "fdw/remote/remote_table.h"
 
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
@@ -126,7 +127,7 @@ wt_remote_table(WtTable *t)
 hb_client *
 wt_remote_table_client(const WtRemoteTable *r)
 {
-	return wt_connection_to(r->server, &r->place);
+	return wt_connection_to(r->server, GetUserId(), &r->place);
 }
 
 void
@@ -288,8 +289,8 @@ wt_remote_table_no_family(const WtRemoteTable *r, const char *family)
 	ereport(ERROR,
 			(errcode(ERRCODE_UNDEFINED_COLUMN),
 			 errmsg("table \"%s\" of HBase has no family \"%s\"", r->name, family),
-			 errhint("List the family in option \"families\" of the foreign table to add it, or name "
-					 "another one in the options of the columns.")));
+			 errhint("List the family in option \"families\" of the foreign table to add it, or "
+					 "name another one in the options of the columns.")));
 }
 
 bool

@@ -471,7 +471,10 @@ wt_definition_parse(const WtDefinition *def)
 	t->batch_size = DEFAULT_BATCH_SIZE;
 	t->startup_cost = DEFAULT_STARTUP_COST;
 	t->tuple_cost = DEFAULT_TUPLE_COST;
-	t->place = (WtPlace) {.timeout_ms = 60000, .fetch_rows = 1000, .fetch_bytes = 2 * 1024 * 1024, .write_buffer_kb = 256 * 1024};
+	t->place = (WtPlace) {.timeout_ms = 60000,
+						  .fetch_rows = 1000,
+						  .fetch_bytes = 2 * 1024 * 1024,
+						  .write_buffer_kb = 256 * 1024};
 	foreach(lc, def->server_options)
 		wt_table_option_take(t, lfirst(lc), &key, &families);
 	foreach(lc, def->options)

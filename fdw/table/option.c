@@ -19,15 +19,15 @@
 #include "fdw/table/bytes_text.h"
 
 static const char *const table_options[] = {
-	"table_name",  "key",		  "families",		  "layout",		   "salt_buckets",
-	"existence",   "insert_mode", "marker",			  "on_bad_key",	   "updatable",
+	"table_name",  "key",		  "families",		  "layout",			"salt_buckets",
+	"existence",   "insert_mode", "marker",			  "on_bad_key",		"updatable",
 	"truncatable", "batch_size",  "fdw_startup_cost", "fdw_tuple_cost", "split_at",
 	"versions"};
 
 /* Defaults for the server's tables; which engine stores them, and where it is. */
 static const char *const server_options[] = {
-	"updatable",		"truncatable", "batch_size", "fdw_startup_cost", "fdw_tuple_cost",
-	"engine",			"nodes",	   "namespace",	 "timeout",			 "fetch_rows",
+	"updatable",		"truncatable", "batch_size",  "fdw_startup_cost", "fdw_tuple_cost",
+	"engine",			"nodes",	   "namespace",	  "timeout",		  "fetch_rows",
 	"atomic_functions", "fetch_bytes", "write_buffer"};
 
 static const char *const user_options[] = {"user"};

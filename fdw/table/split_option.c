@@ -16,7 +16,7 @@
 #include "fdw/table/rowkey.h"
 #include "fdw/table/type_io.h"
 
-#define HINT                                                                               \
+#define HINT                                                                                   \
 	"Write a JSON array of values of the first key column, for example [\"g\", \"p\"], or of " \
 	"bytes: [{\"hex\": \"67\"}]."
 
@@ -63,8 +63,8 @@ wt_split_option_parse(const char *text)
 		if (v->type == jbvString)
 			item->text = text_of(v);
 		else if (v->type == jbvNumeric)
-			item->text = DatumGetCString(
-				DirectFunctionCall1(numeric_out, NumericGetDatum(v->val.numeric)));
+			item->text = DatumGetCString(DirectFunctionCall1(numeric_out,
+															 NumericGetDatum(v->val.numeric)));
 		else if (!take_hex(v, item))
 			wt_option_bad_value("split_at", text, HINT);
 		items = lappend(items, item);

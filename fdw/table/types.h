@@ -111,9 +111,9 @@ typedef struct WtPlace
 {
 	char *nodes; /* "host:port,host:port"; NULL: not given */
 	char *name_space;
-	int timeout_ms;	 /* of one operation, with all attempts */
-	int fetch_rows;	 /* of one answer to a scan */
-	int fetch_bytes; /* the same */
+	int timeout_ms;		 /* of one operation, with all attempts */
+	int fetch_rows;		 /* of one answer to a scan */
+	int fetch_bytes;	 /* the same */
 	int write_buffer_kb; /* of a transaction's changes, which wait for its commit */
 	bool immediate; /* atomic operations on rows in transaction blocks, which cannot be undone */
 } WtPlace;

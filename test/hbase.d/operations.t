@@ -1,0 +1,147 @@
+# operations: tables of HBase are made, changed and emptied as foreign tables say; sizes, borders,
+# estimates and ANALYZE; limits of memory; users.
+#
+# HBASE_NODES: host:port of masters and region servers.  HBASE_CLUSTER: the command of the cluster
+# that they are of (run: a Java program).  Takes one to
+# some minutes, as the machine is busy.
+. "${0%/*}/../tap/common.sh"
+
+: "${HBASE_NODES:?}" "${HBASE_CLUSTER:?}"
+HERE=$(cd "${0%/*}" && pwd)
+VERBOSITY=verbose
+regions() { $HBASE_CLUSTER run "$HERE/Regions.java" "$@" 2>/dev/null; }
+# x SQL...: as q, without the lines about the source
+x() { q "$@" | grep -v '^LOCATION'; }
+
+new_cluster 'log_min_messages = warning'
+for t in ops_a ops_b ops_c ops_big ops_salt ops_user ops_gone; do regions drop $t; done
+is "$(q 'CREATE EXTENSION widetable' \
+	"CREATE SERVER hb FOREIGN DATA WRAPPER widetable OPTIONS (engine 'hbase', nodes '$HBASE_NODES', timeout '30s')")" '' 'a server'
+
+# ------------------------------------------------------------------------ CREATE
+
+A="CREATE FOREIGN TABLE a (k text, n int, v text, g jsonb OPTIONS (family 'g')) SERVER hb OPTIONS (table_name 'ops_a', key 'k',
+	split_at '[\"g\", \"p\", {\"hex\": \"ff00\"}]', families '{\"f\": {\"versions\": 3, \"min_versions\": 1, \"ttl\": \"60 days\",
+	\"keep_deleted\": true, \"bloom\": \"prefix:2\", \"block_size\": 8192, \"in_memory\": true, \"compression\": \"none\"}, \"g\": {}}')"
+is "$(x BEGIN "$A" "INSERT INTO a VALUES ('k', 1)" 'SELECT count(*) FROM a' ROLLBACK \
+	"CREATE FOREIGN TABLE b (k text) SERVER hb OPTIONS (table_name 'ops_a')" 'SELECT * FROM b' "DROP FOREIGN TABLE b")" \
+	'1' 'CREATE is rolled back: nothing was made, and the name is free'
+regions drop ops_a
+is "$(x "$A" "INSERT INTO a VALUES ('a', 1), ('h', 2), ('q', 3)" "SELECT widetable.split_keys('a', 10)" 'SELECT k FROM a')" \
+	'\x67
+\x70
+\xff00
+a
+h
+q' 'CREATE makes the table, split'
+for w in "VERSIONS => '3'" "MIN_VERSIONS => '1'" "TTL => '5184000" "KEEP_DELETED_CELLS => 'TRUE'" "BLOOMFILTER => 'ROWPREFIX_FIXED_LENGTH'" \
+	"BLOCKSIZE => '8192" "IN_MEMORY => 'true'" "'NEW_VERSION_BEHAVIOR' => 'true'" "'RowPrefixBloomFilter.prefix_length' => '2'"; do
+	echo "$w"
+done >"$T/wanted"
+regions describe ops_a >"$T/described"
+while read -r w; do grep "NAME => 'f'" "$T/described" | grep -qiF -- "$w"; ok $? "HBase has $w"; done <"$T/wanted"
+is "$(x 'DROP FOREIGN TABLE a' "$A" 'SELECT count(*) FROM a')" 3 'DROP leaves the table; CREATE takes it, without a warning'
+like "$(x 'DROP FOREIGN TABLE a' "CREATE FOREIGN TABLE a (k text, n int) SERVER hb OPTIONS (table_name 'ops_a', key 'k', families '{\"f\": {\"versions\": 7}}')")" \
+	'WARNING:  01000: family "f" of table "ops_a" has VERSIONS 3 in HBase' 'a table that is otherwise: a warning'
+like "$(x 'DROP FOREIGN TABLE a' "CREATE FOREIGN TABLE a (k text, n int OPTIONS (column 'ff:n')) SERVER hb OPTIONS (table_name 'ops_a', key 'k')")" \
+	'ERROR:  42703: table "ops_a" of HBase has no family "ff"' 'a family that only a column names is not added to it'
+q "$A" >/dev/null
+for o in 'ttl": "0.5 seconds"|0A000: family "f" of table "ops_b" cannot be so in HBase' 'compression": "zstd:9"|0A000' 'compaction": "window:1 day"|0A000'; do
+	like "$(x "CREATE FOREIGN TABLE b (k text, n int) SERVER hb OPTIONS (table_name 'ops_b', key 'k', families '{\"f\": {\"${o%%|*}}}')")" \
+		"ERROR:  ${o#*|}" "refused: ${o%%|*}"
+done
+like "$(x "CREATE FOREIGN TABLE b (k text, n int) SERVER hb OPTIONS (table_name 'ops_b', split_at 'g, p')")" 'ERROR:  HV024: invalid value "g, p" for option "split_at"' 'split_at must be JSON'
+like "$(x "CREATE FOREIGN TABLE b (k int, n int) SERVER hb OPTIONS (table_name 'ops_b', split_at '[\"g\"]')")" 'ERROR:  22P02: invalid input syntax for type integer: "g"' 'split_at has values of the key'
+like "$(x "CREATE FOREIGN TABLE b (k int, n int) SERVER widetable OPTIONS (split_at '[1]')")" 'ERROR:  HV00D: option "split_at" is not allowed' 'split_at is not for the embedded engine'
+is "$(x "CREATE FOREIGN TABLE s (k int, n int) SERVER hb OPTIONS (table_name 'ops_salt', salt_buckets '3')" "SELECT widetable.split_keys('s', 10)")" \
+	'\x01
+\x02' 'a salted table has a region for each bucket'
+
+# ---------------------------------------------------------- ALTER, and savepoints
+
+FAM() { echo "ALTER FOREIGN TABLE a OPTIONS (SET families '{\"f\": {\"versions\": $1}, \"g\": {}$2}')"; }
+is "$(x BEGIN "$(FAM 5 ', "h": {}')" 'SAVEPOINT s' "$(FAM 5 ', "h": {}, "i": {}')" 'RELEASE s' 'SAVEPOINT s' "$(FAM 9 ', "h": null, "j": {}')" \
+	'ROLLBACK TO s' "SELECT widetable.put('a', 'h', 'h:x', 'new'::text)" \
+	"SELECT widetable.get('a', 'h') -> 'h'" COMMIT "SELECT widetable.get('a', 'h') -> 'h'" | grep -v '^$')" '{"x": "new"}
+{"x": "new"}' 'families are added at the commit, and seen before'
+regions describe ops_a >"$T/described"
+is "$(sed "s/.*NAME => '\([a-z]*\)'.*/\1/" "$T/described" | tr '\n' ' ')" 'f g h i ' 'ROLLBACK TO and RELEASE are exact'
+grep "NAME => 'f'" "$T/described" | grep -q "VERSIONS => '5'"; ok $? 'a family is changed'
+grep "NAME => 'f'" "$T/described" | grep -q "BLOCKSIZE => '8192"; ok $? 'what is not stated stays'
+is "$(x "$(FAM 5 ', "h": null, "i": {}')" 'SELECT count(*) FROM a')" 3 'a family is dropped'
+is "$(regions describe ops_a | sed "s/.*NAME => '\([a-z]*\)'.*/\1/" | tr '\n' ' ')" 'f g i ' '... also in HBase'
+like "$(x "SELECT widetable.put('a', 'h', 'h:x', 'new'::text)")" 'ERROR' '... and cannot be written'
+like "$(x BEGIN "INSERT INTO a VALUES ('z')" "$(FAM 5 ', "i": null')" ROLLBACK)" 'ERROR:  55000: cannot drop a family' 'no family is dropped that the transaction has written'
+like "$(x BEGIN "$(FAM 6 '')" "PREPARE TRANSACTION 'p'")" 'ERROR:  0A000: cannot PREPARE' 'PREPARE is refused'
+like "$(x "ALTER FOREIGN TABLE a OPTIONS (ADD versions 'hbase')"; regions describe ops_a | grep "NAME => 'g'")" "'NEW_VERSION_BEHAVIOR' => 'false'" 'option versions is changed'
+
+is "$(x "CREATE FOREIGN TABLE ops_c (k text, n int) SERVER hb" "INSERT INTO ops_c VALUES ('a', 1)" 'ALTER FOREIGN TABLE ops_c RENAME TO c' \
+	'ALTER FOREIGN TABLE c RENAME n TO m' 'SELECT k, m FROM c')" 'a|1' 'a renamed table and column show what they have shown'
+
+# ------------------------------------------------------------------------ TRUNCATE
+
+like "$(x BEGIN 'TRUNCATE a' ROLLBACK)" 'ERROR:  25001' 'TRUNCATE is not for blocks'
+like "$(x "DO 'BEGIN TRUNCATE a; END'")" 'ERROR:  25001' '... nor functions'
+is "$(x 'SELECT count(*) FROM a' 'TRUNCATE a' 'SELECT count(*) FROM a' "SELECT count(*) FROM widetable.split_keys('a', 10)")" '3
+0
+3' 'TRUNCATE keeps the regions'
+
+# --------------------------------------------------- functions, sizes and estimates
+
+for f in "SELECT * FROM widetable.verify('a')" "SELECT * FROM widetable.salvage('a')" "SELECT * FROM widetable.raw_cells('a', 'k')" \
+	"SELECT * FROM widetable.export_cells('a')" "SELECT widetable.import_cells('a', '\\x00')"; do
+	like "$(x "$f")" 'ERROR:  (0A000: cannot .* table "ops_a"|22P03)' "refused: $f"
+done
+is "$(x "CREATE FOREIGN TABLE big (k text, a int, v text) SERVER hb OPTIONS (table_name 'ops_big', key 'k', split_at '[\"k050000\", \"k100000\"]')" \
+	"INSERT INTO big SELECT 'k' || lpad(i::text, 6, '0'), i % 10, repeat('x', 100) FROM generate_series(0, 149999) i" "SELECT widetable.flush('big')" "SELECT widetable.compact('big', true)")" '' 'flush, compact'
+await 60 '^t$' "SELECT widetable.table_size('big') BETWEEN 20000000 AND 60000000"; ok $? "table_size: $(q "SELECT widetable.table_size('big')")"
+is "$(x "SELECT widetable.split_keys('big', 2)")" '\x6b313030303030' 'two parts of three regions'
+x 'SET default_statistics_target = 10' 'ANALYZE big' >"$T/analyze"
+is "$(cat "$T/analyze")" '' 'ANALYZE'
+n=$(q "SELECT reltuples::bigint FROM pg_class WHERE relname = 'big'")
+[ "$n" -gt 100000 ] && [ "$n" -lt 200000 ]; ok $? "ANALYZE reads some of 150000 rows, and takes $n for all"
+is "$(q "SELECT count(*) FROM pg_stats WHERE tablename = 'big'" "SELECT n_distinct FROM pg_stats WHERE tablename = 'big' AND attname = 'a'")" '3
+10' 'there are statistics of its columns'
+like "$(q "SELECT histogram_bounds::text::text[] FROM pg_stats WHERE tablename = 'big' AND attname = 'k'")" 'k00[^}]*k05[^}]*k10[^}]*k14' 'of all its regions'
+estimate() { q "EXPLAIN (FORMAT json) $1" | grep -o '"Plan Rows": [0-9]*' | head -1 | grep -o '[0-9]*$'; }
+n=$(estimate 'SELECT * FROM big'); [ "$n" -gt 100000 ] && [ "$n" -lt 200000 ]; ok $? "the plan of a scan knows: $n"
+n=$(estimate "SELECT * FROM big WHERE a = 3"); [ "$n" -gt 8000 ] && [ "$n" -lt 22000 ]; ok $? "... and of a column: $n of 15000"
+is "$(estimate "SELECT * FROM big WHERE k = 'k000003'")" 1 '... and of a key'
+is "$(q 'EXPLAIN SELECT * FROM big' 'SELECT waits AS before FROM widetable.pg_stat_widetable_remote \gset
+EXPLAIN SELECT * FROM big' "EXPLAIN SELECT * FROM big WHERE k = 'k1'" 'SELECT waits - :before FROM widetable.pg_stat_widetable_remote' | tail -1)" 0 'a plan asks no server again'
+is "$(x 'SELECT count(*) FROM widetable.pg_stat_widetable_tables' 'SELECT count(*) FROM a' \
+	'SELECT server, usename, remote_user, waits > 0, wait_time > 0, errors FROM widetable.pg_stat_widetable_remote')" '0
+0
+hb|postgres|postgres|t|t|0' 'views of statistics'
+
+# ----------------------------------------------------------------- commit and memory
+
+like "$(x "INSERT INTO big SELECT 'l' || lpad(i::text, 6, '0'), 1, CASE i WHEN 50000 THEN repeat('x', 11000000) END FROM generate_series(1, 50000) i")" \
+	'ERROR:  54000: could not write to table "ops_big"' 'a row fails in the middle of the commit'
+like "$(x "INSERT INTO big SELECT 'l' || lpad(i::text, 6, '0'), 1, CASE i WHEN 50000 THEN repeat('x', 11000000) END FROM generate_series(1, 50000) i")" \
+	'DETAIL:  [0-9]+ of 50000 rows had been written, and stay' '... DETAIL says how many rows were written'
+like "$(x "ALTER SERVER hb OPTIONS (ADD write_buffer '4MB')" "INSERT INTO big SELECT 'm' || i, 1 FROM generate_series(1, 100000) i")" \
+	'ERROR:  53400: the transaction has too many changes of tables of HBase' 'write_buffer limits what a transaction changes'
+is "$(x "SELECT count(*) FROM big WHERE k >= 'm'" "INSERT INTO big SELECT 'm' || i, 1 FROM generate_series(1, 1000) i" "SELECT count(*) FROM big WHERE k >= 'm'")" '0
+1000' 'nothing of that was written, and less is'
+q "ALTER SERVER hb OPTIONS (DROP write_buffer)"
+
+like "$(x 'BEGIN ISOLATION LEVEL REPEATABLE READ' 'SELECT 1 FROM a' 'SELECT 1 FROM a' ROLLBACK)" 'ERROR:  0A000: cannot read tables of HBase again' 'REPEATABLE READ reads once'
+is "$(x "SELECT widetable.put('a', 'sk', 'g:x', 'ahead'::text, (extract(epoch FROM now()) + 3600)::bigint * 1000000)" "SELECT widetable.put('a', 'sk', 'g:x', 'now'::text)" \
+	"SELECT widetable.get('a', 'sk') -> 'g' ->> 'x'" | grep -v '^$')" 'ahead' 'a timestamp ahead of the clock hides later writes'
+
+# ------------------------------------------------------------------------- users
+
+is "$(x 'CREATE ROLE reader' 'CREATE ROLE writer' "CREATE USER MAPPING FOR writer SERVER hb OPTIONS (user 'hwriter')" "CREATE USER MAPPING FOR PUBLIC SERVER hb OPTIONS (user 'anybody')" \
+	'GRANT USAGE ON FOREIGN SERVER hb TO writer' 'GRANT CREATE, USAGE ON SCHEMA public TO writer' 'GRANT SELECT ON big TO reader' 'GRANT SELECT ON widetable.pg_stat_widetable_remote TO reader, writer' 'GRANT pg_monitor TO reader, writer' 'GRANT USAGE ON SCHEMA widetable TO reader, writer')" '' 'roles'
+is "$(x 'SET ROLE writer' "CREATE FOREIGN TABLE u (k text, v text) SERVER hb OPTIONS (table_name 'ops_user')" "INSERT INTO u VALUES ('a', 'b')" 'SELECT * FROM u' \
+	'SELECT usename, remote_user FROM widetable.pg_stat_widetable_remote')" 'a|b
+writer|hwriter' 'the user mapping of a role'
+is "$(x 'SET ROLE reader' 'SELECT count(*) FROM big WHERE k < '"'k000010'" 'SELECT usename, remote_user FROM widetable.pg_stat_widetable_remote')" '10
+reader|anybody' 'the user mapping of all others'
+like "$(x 'SET ROLE reader' "INSERT INTO big VALUES ('x')")" 'ERROR:  42501: permission denied for foreign table big' 'privileges are those of all tables'
+like "$(x 'SET ROLE reader' "SELECT widetable.flush('big')")" 'ERROR:  42501: must be owner' 'flush is for the owner'
+is "$(x 'BEGIN' 'SET ROLE writer' "INSERT INTO u VALUES ('c', 'd')" 'RESET ROLE' COMMIT 'SELECT usename FROM widetable.pg_stat_widetable_remote ORDER BY 1' 'SELECT count(*) FROM u')" 'writer
+2' 'a change is sent by the role that made it'
+
+finish
