@@ -17,12 +17,14 @@
 #include "fdw/ddl/quota.h"
 #include "fdw/ddl/stored_table.h"
 #include "fdw/plan/aggregate_plan.h"
+#include "fdw/plan/lookup_path.h"
 #include "fdw/plan/scan_path.h"
 #include "fdw/plan/scan_size.h"
 #include "fdw/remote/remote_engine.h"
 #include "fdw/scan/analyze.h"
 #include "fdw/scan/explain.h"
 #include "fdw/scan/foreign_scan.h"
+#include "fdw/scan/lookup_ahead.h"
 #include "fdw/scan/parallel.h"
 #include "fdw/store/backup.h"
 #include "fdw/store/clock.h"
@@ -70,6 +72,8 @@ _PG_init(void)
 	wt_event_trigger_init();
 	wt_quota_init();
 	wt_backup_init();
+	wt_lookup_ahead_init();
+	wt_lookup_path_init();
 }
 
 PG_FUNCTION_INFO_V1(wt_handler);

@@ -175,8 +175,11 @@ match_column(Match *m, Node *node)
 		get_opcode(((OpExpr *) node)->opno) == F_JSONB_OBJECT_FIELD_TEXT)
 		return match_entry(m, linitial(((OpExpr *) node)->args), lsecond(((OpExpr *) node)->args));
 	c = wt_plain_column_of(m->rel, m->t, node);
-	return c != NULL && c->family >= 0 && (c->role == WT_CELL || c->role == WT_TIMESTAMP_OF) ? c
-																							 : NULL;
+	/* other engines test values only */
+	return c != NULL && c->family >= 0 &&
+				   (c->role == WT_CELL || (c->role == WT_TIMESTAMP_OF && m->t->engine == NULL))
+			   ? c
+			   : NULL;
 }
 
 /*
@@ -450,12 +453,13 @@ wt_cell_clause_find(RelOptInfo *rel, WtTable *t, List *rinfos)
 	ListCell *lc;
 
 	/* in the layout 'cells' a row is one cell, and conditions on it are tests (key_condition.c) */
-	if (!wt_settings_enable_pushdown || t->cells_layout || !wt_engine_can(t, WT_CAN_PREDICATES))
+	if (!wt_settings_enable_pushdown || t->cells_layout || !wt_engine_can(t, WT_CAN_PREDICATES) ||
+		(t->engine != NULL && t->engine->whole(t)))
 		return NIL;
 	foreach(lc, rinfos)
 	{
 		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
-		Match m = {.rel = rel, .t = t, .exact = true};
+		Match m = {.rel = rel, .t = t, .exact = t->engine == NULL};
 		WtCellClause *filter;
 
 		if (rinfo->pseudoconstant || !restriction_is_securely_promotable(rinfo, rel) ||

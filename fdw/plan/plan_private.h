@@ -29,7 +29,8 @@ enum WtFlag
 	WtFlagOrdered, /* rows must come in key order */
 	WtFlagLock,	   /* WtLock */
 	WtFlagRelid,   /* range table index while planning */
-	WtFlagFilters  /* how many of fdw_recheck_quals, the first ones, the engine tests */
+	WtFlagFilters, /* how many of fdw_recheck_quals, the first ones, the engine tests */
+	WtFlagLookups  /* a node that reads keys ahead has this number, too; 0: there is none */
 };
 
 /* Whether a scan locks its rows, and what it does if a row is locked. */

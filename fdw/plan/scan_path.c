@@ -218,6 +218,15 @@ add_partial_scan_path(PlannerInfo *root, RelOptInfo *rel, List *pathkeys, bool r
 	Cost startup, total, io;
 	ForeignPath *path;
 
+	/* each part of what another engine stores is one process's work */
+	if (info->t->engine != NULL && workers > 0)
+	{
+		int parts;
+
+		(void) wt_scan_size_split_keys(info->e.all[0], 2, true, &parts);
+		workers = Min(workers, parallel_leader_participation ? parts : parts + 1);
+		divisor = workers + (parallel_leader_participation ? Max(0, 1.0 - 0.3 * workers) : 0);
+	}
 	if (workers <= 0)
 		return;
 	wt_scan_size_cost(rel, info, size, &rel->baserestrictcost, false, &startup, &total);
@@ -411,6 +420,6 @@ wt_scan_path_is_parallel_safe(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry 
 {
 	/* the transaction's writes are private to this process; see also begin_parallel in
 	 * executor_hooks.c */
-	return wt_settings_enable_parallel_scan && wt_batch(false) == NULL &&
+	return wt_settings_enable_parallel_scan && wt_batch(false) == NULL && !wt_engine_changed() &&
 		   wt_engine_can(wt_table(rte->relid), WT_CAN_SPLIT);
 }

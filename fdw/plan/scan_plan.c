@@ -139,12 +139,8 @@ choose_conditions(RelOptInfo *rel, WtTable *t, List *conds, List *clauses, List 
 	return out;
 }
 
-/*
- * Returns the conditions as the plan's tests (WtPrivateTests); appends their values to exprs and
- * types, which are empty.
- */
-static List *
-make_tests(List *conds, List **exprs, List **types)
+List *
+wt_scan_plan_tests(List *conds, List **exprs, List **types)
 {
 	List *tests = NIL;
 	ListCell *lc;
@@ -207,7 +203,7 @@ wt_scan_plan_get_plan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, Foreign
 
 	(void) wt_key_choice_make(info->t, conds);
 	chosen = choose_conditions(baserel, info->t, conds, scan_clauses, &answered);
-	tests = make_tests(chosen, &exprs, &types);
+	tests = wt_scan_plan_tests(chosen, &exprs, &types);
 	filters = choose_filters(baserel, info->t, conds, scan_clauses);
 	predicates = wt_cell_clause_plan(filters, &exprs, &types);
 	/* a row that is locked must pass again in its newest state, so the executor tests these, too */
@@ -217,6 +213,9 @@ wt_scan_plan_get_plan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, Foreign
 	flags = list_make5_int(strict, intVal(linitial(best_path->fdw_private)),
 						   intVal(lsecond(best_path->fdw_private)), lock, (int) baserel->relid);
 	flags = lappend_int(flags, list_length(filters));
+	flags = lappend_int(flags, list_length(best_path->fdw_private) > 2
+								   ? intVal(lthird(best_path->fdw_private))
+								   : 0);
 
 	/* for EXPLAIN: variables of other tables become parameters of the join in fdw_exprs */
 	show = contain_var_clause((Node *) exprs) && !has_placeholder((Node *) exprs, NULL)

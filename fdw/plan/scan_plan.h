@@ -16,4 +16,10 @@ extern ForeignScan *wt_scan_plan_get_plan(PlannerInfo *root, RelOptInfo *baserel
 										  ForeignPath *best_path, List *tlist, List *scan_clauses,
 										  Plan *outer_plan);
 
+/*
+ * Returns conditions on the key (WtCond) as the plan's tests (WtPrivateTests); appends their values
+ * to exprs and types, which are empty.
+ */
+extern List *wt_scan_plan_tests(List *conds, List **exprs, List **types);
+
 #endif /* WT_SCAN_PLAN_H */

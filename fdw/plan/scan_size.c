@@ -267,8 +267,12 @@ wide_bytes *
 wt_scan_size_split_keys(wide_family_id family, int parts, bool rough, int *n)
 {
 	SplitKeys s = {.keys = palloc(sizeof(wide_bytes) * Max(1, parts))};
+	const WtEngine *other = wt_engine_of(family);
 
-	if (wt_engine_of(family) == NULL)
+	/* the parts in which other engines store a table are too few for a sample */
+	if (other != NULL && rough && (other->can & WT_CAN_SPLIT) != 0)
+		return other->split(family, n);
+	if (other == NULL)
 		wt_error_check(wide_split_keys(wt_store_db(), family, parts, rough, add_key, &s),
 					   "could not sample");
 	*n = s.n;
@@ -285,6 +289,8 @@ can_sample(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const KnownTests
 	WtTable *t = info->t;
 	int unknown = 0, part = -1;
 
+	if (t->engine != NULL)
+		return false;
 	for (int i = 0; i < k->ntests; i++)
 	{
 		const WtTest *test = &k->tests[i];
@@ -420,6 +426,18 @@ wt_scan_size_exact_filters(List *filters)
 	foreach(lc, filters)
 		if (((WtCellClause *) lfirst(lc))->exact)
 			out = lappend(out, ((WtCellClause *) lfirst(lc))->rinfo);
+	return out;
+}
+
+/* Returns the clauses (RestrictInfos) of all filters. */
+static List *
+all_filters(List *filters)
+{
+	List *out = NIL;
+	ListCell *lc;
+
+	foreach(lc, filters)
+		out = lappend(out, ((WtCellClause *) lfirst(lc))->rinfo);
 	return out;
 }
 
@@ -580,11 +598,42 @@ wt_scan_size_estimate(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, List 
 	estimate_filter(root, rel, info, conds, by.filtered, by.last, size);
 	size->rows = clamp_row_est(Min(size->rows, size->scanned));
 	size->scanned = clamp_row_est(size->scanned);
-	exact = clauselist_selectivity(root, wt_scan_size_exact_filters(info->filters), rel->relid,
-								   JOIN_INNER, NULL);
+	exact = clauselist_selectivity(root,
+								   info->t->engine == NULL
+									   ? wt_scan_size_exact_filters(info->filters)
+									   : all_filters(info->filters),
+								   rel->relid, JOIN_INNER, NULL);
 	size->delivered = Max(clamp_row_est(size->scanned * exact), size->rows);
 	size->scanned = Max(size->scanned * info->recent, size->delivered);
 	size->blocks *= info->recent;
+}
+
+/* As wt_scan_size_cost(), for an engine that is elsewhere. */
+static void
+remote_cost(RelOptInfo *rel, WtRelInfo *info, const WtScanSize *size, const QualCost *qual,
+			bool again, Cost *startup, Cost *total)
+{
+	bool keys = size->ranges >= size->scanned;
+	double calls = keys ? Max(1, size->scanned / WT_REMOTE_BATCH) : 1;
+
+	*startup = rel->reltarget->cost.startup + qual->startup + WT_REMOTE_CALL * cpu_operator_cost;
+	if (!again)
+		*startup += info->t->startup_cost;
+	*total = *startup + (calls - 1) * WT_REMOTE_CALL * cpu_operator_cost;
+	*total += size->scanned * (keys ? WT_REMOTE_KEY : WT_REMOTE_ROW) * cpu_operator_cost;
+	*total += size->delivered * (WT_REMOTE_SENT * cpu_operator_cost + cpu_tuple_cost +
+								 info->t->tuple_cost + qual->per_tuple);
+	*total += size->rows * rel->reltarget->cost.per_tuple;
+}
+
+void
+wt_scan_size_lookup_cost(double lookups, Cost *startup, Cost *total)
+{
+	double share = Max(1, Min(lookups, WT_REMOTE_BATCH));
+
+	*startup = 0;
+	*total = (WT_REMOTE_CALL / share + WT_REMOTE_KEY + WT_REMOTE_SENT) * cpu_operator_cost +
+			 cpu_tuple_cost;
 }
 
 void
@@ -599,6 +648,11 @@ wt_scan_size_cost(RelOptInfo *rel, WtRelInfo *info, const WtScanSize *size, cons
 						? cells
 						: cells * Min(info->filter_families, info->families) / info->families;
 
+	if (info->t->engine != NULL)
+	{
+		remote_cost(rel, info, size, qual, again, startup, total);
+		return;
+	}
 	if (again)
 		seek *= 1 - (1 - WT_NEAR_SEEK) * size->near;
 	*startup = rel->reltarget->cost.startup + qual->startup + seek * info->families;

@@ -11,6 +11,7 @@
 #include "fdw/remote/remote_change.h"
 #include "fdw/remote/remote_commit.h"
 #include "fdw/remote/remote_define.h"
+#include "fdw/remote/remote_region.h"
 #include "fdw/remote/remote_scan.h"
 #include "fdw/remote/remote_size.h"
 #include "fdw/remote/remote_table.h"
@@ -32,9 +33,17 @@ begin_operation(WtTable *t, wide_bytes key)
 	wt_row_operation_begin(t, r, key);
 }
 
+static bool
+changed(void)
+{
+	WtRemoteRow *const *rows;
+
+	return wt_remote_change_rows(&rows) > 0;
+}
+
 static const WtEngine hbase = {
 	.name = "hbase",
-	.can = 0,
+	.can = WT_CAN_PREDICATES | WT_CAN_SPLIT | WT_CAN_BATCH,
 	.find = wt_remote_table_find,
 	.families = wt_remote_table_families,
 	.estimate = wt_remote_size_estimate,
@@ -51,8 +60,13 @@ static const WtEngine hbase = {
 	.open = wt_remote_scan_open,
 	.next = wt_remote_scan_next,
 	.restart = wt_remote_scan_restart,
+	.prefetch = wt_remote_scan_prefetch,
 	.statistics = wt_remote_scan_statistics,
 	.show = wt_remote_scan_show,
+	.explain = wt_remote_scan_explain,
+	.whole = wt_remote_scan_whole,
+	.changed = changed,
+	.split = wt_remote_region_split,
 	.close = wt_remote_scan_close,
 	.begin = wt_remote_change_begin,
 	.put = wt_remote_change_put,

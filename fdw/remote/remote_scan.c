@@ -24,6 +24,7 @@
 
 #include "fdw/remote/connection.h"
 #include "fdw/remote/remote_change.h"
+#include "fdw/remote/remote_filter.h"
 #include "fdw/remote/remote_row.h"
 #include "fdw/remote/remote_table.h"
 #include "fdw/store/bytes.h"
@@ -48,13 +49,21 @@ typedef struct RemoteScan
 	bool points; /* each range is one key */
 
 	/* from HBase */
+	hb_columns *columns; /* that are read */
+	int ncolumns;
 	hb_filters *filters;
 	const hb_filter *filter;
 	hb_scan *scan;
-	hb_rows *rows; /* of gets */
-	int next_row;  /* in rows */
-	int next_get;  /* index into the ranges; in reverse order it counts down */
-	hb_row row;	   /* the next one, if has_row */
+	bool hinted;	/* it asks for as many rows at a time as the caller will probably read */
+	uint64 read;	/* rows that it has returned since it was begun */
+	hb_rows *rows;	/* of gets */
+	int next_row;	/* in rows */
+	hb_rows *ahead; /* of keys that were read ahead */
+	hb_bytes *keys; /* these keys, sorted */
+	int nkeys;
+	MemoryContext ahead_cxt; /* of the keys; NULL: none were ever read ahead */
+	int next_get;			 /* index into the ranges; in reverse order it counts down */
+	hb_row row;				 /* the next one, if has_row */
 	bool has_row, ended;
 	int skipped; /* rows that a row filter has skipped since the last jump */
 
@@ -87,6 +96,8 @@ copy_spec(RemoteScan *s, const wide_scan_spec *spec)
 {
 	wide_scan_family *f = MemoryContextAlloc(s->cxt,
 											 sizeof(wide_scan_family) * Max(1, spec->nfamilies));
+	wide_predicate *p = MemoryContextAllocHuge(s->cxt,
+											   sizeof(wide_predicate) * Max(1, spec->npredicates));
 
 	s->want.spec = *spec;
 	for (int i = 0; i < spec->nfamilies; i++)
@@ -99,7 +110,20 @@ copy_spec(RemoteScan *s, const wide_scan_spec *spec)
 			quals[q] = copy_in(s->cxt, f[i].quals[q]);
 		f[i].quals = quals;
 	}
+	for (int i = 0; i < spec->npredicates; i++)
+	{
+		wide_bytes *values = MemoryContextAllocHuge(s->cxt,
+													sizeof(wide_bytes) *
+														Max(1, spec->predicates[i].nvalues));
+
+		p[i] = spec->predicates[i];
+		p[i].qualifier = copy_in(s->cxt, p[i].qualifier);
+		for (int v = 0; v < p[i].nvalues; v++)
+			values[v] = copy_in(s->cxt, p[i].values[v]);
+		p[i].values = values;
+	}
 	s->want.spec.families = f;
+	s->want.spec.predicates = p;
 	s->want.spec.ranges = NULL;
 }
 
@@ -137,44 +161,21 @@ to_milliseconds(int64 us)
 	return us == PG_INT64_MAX ? us : us <= 0 ? 0 : (us - 1) / 1000 + 1;
 }
 
-/* Returns: the columns that are read, by family; nothing is left out that makes a row exist. */
-static hb_columns *
-columns_of(RemoteScan *s, int *n)
+/* Ends the scan of HBase, if there is one; what it has done counts. */
+static void
+drop_scan(RemoteScan *s)
 {
-	const wide_scan_spec *spec = &s->want.spec;
-	hb_columns *list = MemoryContextAllocZero(s->cxt, sizeof(hb_columns) * spec->nfamilies);
+	const hb_scan_stats *h;
 
-	*n = 0;
-	for (int i = 0; i < spec->nfamilies; i++)
-	{
-		const wide_scan_family *f = &spec->families[i];
-		int at, k = 0;
-		const char *name;
-		bool whole = f->want != WIDE_WANT_COLUMNS || f->any_exists || f->nquals == 0;
-
-		(void) wt_remote_table_of(f->id, &at);
-		if (!s->want.table->families[at].stored)
-			continue; /* the transaction adds it */
-		name = s->want.table->families[at].name;
-		while (k < *n &&
-			   !wt_bytes_equal(list[k].family.data, list[k].family.len, name, strlen(name)))
-			k++;
-		if (k < *n)
-		{
-			/* the family is listed twice */
-			list[k].n_qualifiers = 0;
-			continue;
-		}
-		list[k].family = (hb_bytes) {(const uint8_t *) name, strlen(name)};
-		++*n;
-		if (whole)
-			continue;
-		list[k].qualifiers = MemoryContextAlloc(s->cxt, sizeof(hb_bytes) * Max(1, f->nquals));
-		for (int q = 0; q < f->nquals; q++)
-			((hb_bytes *) list[k].qualifiers)[q] = (hb_bytes) {f->quals[q].data, f->quals[q].len};
-		list[k].n_qualifiers = f->nquals;
-	}
-	return list;
+	if (s->scan == NULL)
+		return;
+	h = hb_scan_statistics(s->scan);
+	s->stats.files_read += (uint64_t) h->regions;
+	s->stats.files_skipped_key += (uint64_t) h->retries;
+	s->stats.blocks_read += (uint64_t) h->calls;
+	s->stats.blocks_cached += (uint64_t) h->bytes;
+	hb_scan_close(s->scan);
+	s->scan = NULL;
 }
 
 /* Returns: true if HBase may have rows with one of the families that are read. */
@@ -194,24 +195,41 @@ may_have_rows(const RemoteScan *s)
 	return false;
 }
 
-/* The filter: only the first cell of each row where nothing but its existence is wanted. */
 static void
-make_filter(RemoteScan *s)
+drop_ahead(RemoteScan *s)
 {
-	const wide_scan_spec *spec = &s->want.spec;
-	const hb_filter *both[2];
+	if (s->ahead != NULL)
+		hb_rows_free(s->client, s->ahead);
+	s->ahead = NULL;
+	s->nkeys = 0;
+}
 
-	for (int i = 0; i < spec->nfamilies; i++)
-		if (spec->families[i].want != WIDE_WANT_EXISTS)
-			return;
-	/* the changes of the transaction may hide that cell */
-	if (s->own)
+/*
+ * Sees whether the transaction has changes of the table.  It may have changed what the filter
+ * would leave out, and changes of single versions concern others than the newest: what is read of
+ * HBase depends on both.
+ */
+static void
+look_for_changes(RemoteScan *s, bool first)
+{
+	bool own = wt_remote_change_any(s->want.table),
+		 versions = own && (s->want.spec.ts_min != 0 || s->want.spec.ts_max != 0 ||
+							wt_remote_change_of_versions(s->want.table));
+
+	if (!first && own == s->own && versions == s->versions)
+		return;
+	s->own = own;
+	s->versions = versions;
+	drop_scan(s);
+	drop_ahead(s);
+	hb_filters_free(s->filters);
+	s->filters = NULL;
+	s->filter = NULL;
+	if (own)
 		return;
 	if (hb_filters_new(s->client, &s->filters) != HB_OK)
 		ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
-	both[0] = hb_filter_first_key(s->filters);
-	both[1] = hb_filter_key_only(s->filters);
-	s->filter = hb_filter_list(s->filters, false, both, 2);
+	s->filter = wt_remote_filter_make(s->filters, s->want.table, &s->want.spec);
 }
 
 static void
@@ -225,7 +243,10 @@ fill_read(RemoteScan *s, hb_read *read)
 	*read = (hb_read) {.table = s->want.table->name,
 					   .max_versions = s->versions ? PG_INT32_MAX : versions,
 					   .filter = s->filter};
-	read->families = columns_of(s, &read->n_families);
+	read->families = s->columns;
+	read->n_families = s->ncolumns;
+	if (s->filter != NULL && spec->npredicates > 0)
+		s->stats.seeks++;
 	/* versions are counted before the time range is applied: remote_row.c does both */
 	if (!s->versions && (spec->ts_min != 0 || spec->ts_max != 0))
 	{
@@ -259,15 +280,6 @@ fail(RemoteScan *s, hb_status status)
 	wt_remote_table_fail(s->want.table, s->client, status, "could not read", NULL);
 }
 
-/* Returns: how many rows a call asks for: no more than the caller will read, if that is known. */
-static int
-first_rows(const RemoteScan *s)
-{
-	int n = s->want.table->place.fetch_rows;
-
-	return s->want.spec.row_hint != 0 ? (int) Min((uint64_t) n, s->want.spec.row_hint) : n;
-}
-
 /* Begins to read HBase in these ranges. */
 static void
 begin_scan(RemoteScan *s, const wide_range *ranges, int n)
@@ -278,6 +290,7 @@ begin_scan(RemoteScan *s, const wide_range *ranges, int n)
 	s->has_row = false;
 	s->ended = n == 0 || !may_have_rows(s);
 	s->skipped = 0;
+	s->read = 0;
 	if (s->ended)
 		return;
 	if (s->scan != NULL)
@@ -287,8 +300,9 @@ begin_scan(RemoteScan *s, const wide_range *ranges, int n)
 		hb_scan_spec spec = {.ranges = list,
 							 .n_ranges = n,
 							 .reversed = s->want.spec.reverse,
-							 .rows_per_call = first_rows(s),
-							 .no_read_ahead = s->want.spec.row_hint != 0,
+							 .rows_per_call = s->hinted ? (int) s->want.spec.row_hint
+														: s->want.table->place.fetch_rows,
+							 .no_read_ahead = s->hinted,
 							 .bytes_per_call = (size_t) s->want.table->place.fetch_bytes};
 
 		fill_read(s, &spec.read);
@@ -312,8 +326,15 @@ begin(RemoteScan *s)
 	resetStringInfo(&s->at);
 	s->has_row = false;
 	s->ended = !may_have_rows(s);
-	if (!s->points)
-		begin_scan(s, s->ranges, s->nranges);
+	if (s->points)
+		return;
+	if (!s->hinted && s->want.spec.row_hint != 0 &&
+		s->want.spec.row_hint < (uint64) s->want.table->place.fetch_rows)
+	{
+		s->hinted = true;
+		drop_scan(s);
+	}
+	begin_scan(s, s->ranges, s->nranges);
 }
 
 /* In REPEATABLE READ all reads see one moment, which HBase does not offer: one statement may read.
@@ -338,14 +359,6 @@ check_isolation(Snapshot pg)
 	sent = GetCurrentStatementStartTimestamp();
 }
 
-/* Returns: true if all versions are read, to make the transaction's changes on them. */
-static bool
-needs_versions(const RemoteScan *s, bool own)
-{
-	return own && (s->want.spec.ts_min != 0 || s->want.spec.ts_max != 0 ||
-				   wt_remote_change_of_versions(s->want.table));
-}
-
 wide_scan *
 wt_remote_scan_open(Snapshot pg, const wide_scan_spec *spec)
 {
@@ -365,9 +378,8 @@ wt_remote_scan_open(Snapshot pg, const wide_scan_spec *spec)
 		s->pg = pg;
 		copy_spec(s, spec);
 		take_ranges(s, spec->ranges, spec->nranges);
-		s->own = wt_remote_change_any(s->want.table);
-		s->versions = needs_versions(s, s->own);
-		make_filter(s);
+		s->columns = wt_remote_filter_columns(s->want.table, &s->want.spec, &s->ncolumns);
+		look_for_changes(s, true);
 		begin(s);
 	}
 	PG_CATCH();
@@ -384,17 +396,10 @@ void
 wt_remote_scan_restart(wide_scan *scan, const wide_range *ranges, int nranges)
 {
 	RemoteScan *s = (RemoteScan *) scan;
-	bool own = wt_remote_change_any(s->want.table);
+	MemoryContext old = MemoryContextSwitchTo(s->cxt);
 
-	/* what is read of HBase depends on whether there are changes, and of what */
-	if (s->scan != NULL && (own != s->own || needs_versions(s, own) != s->versions))
-	{
-		hb_scan_close(s->scan);
-		s->scan = NULL;
-		s->filter = NULL;
-	}
-	s->own = own;
-	s->versions = needs_versions(s, own);
+	look_for_changes(s, false);
+	MemoryContextSwitchTo(old);
 	take_ranges(s, ranges, nranges);
 	begin(s);
 }
@@ -407,8 +412,9 @@ wt_remote_scan_close(wide_scan *scan)
 	hb_scan_close(s->scan);
 	if (s->rows != NULL)
 		hb_rows_free(s->client, s->rows);
-	if (s->filters != NULL)
-		hb_filters_free(s->filters);
+	if (s->ahead != NULL)
+		hb_rows_free(s->client, s->ahead);
+	hb_filters_free(s->filters);
 	if (s->want.cells != NULL)
 		pfree(s->want.cells);
 	if (s->want.merged != NULL)
@@ -418,6 +424,84 @@ wt_remote_scan_close(wide_scan *scan)
 
 /* -------------------------------------------------------------- rows of HBase */
 
+/* Reads n rows.  The caller releases them. */
+static hb_rows *
+get_rows(RemoteScan *s, const hb_bytes *keys, int n)
+{
+	hb_rows *rows = NULL;
+	hb_read read;
+	hb_status status;
+
+	fill_read(s, &read);
+	status = hb_get_many(s->client, &read, keys, n, &rows);
+	if (status != HB_OK)
+		fail(s, status);
+	s->stats.blocks_read++;
+	for (int i = 0; i < rows->n; i++)
+		for (int c = 0; c < rows->rows[i].n_cells; c++)
+			s->stats.blocks_cached += rows->rows[i].key.len + rows->rows[i].cells[c].qualifier.len +
+									  rows->rows[i].cells[c].value.len;
+	return rows;
+}
+
+void
+wt_remote_scan_prefetch(wide_scan *scan, const wide_range *keys, int n)
+{
+	RemoteScan *s = (RemoteScan *) scan;
+
+	drop_ahead(s);
+	if (!s->want.table->there)
+		return;
+	if (s->ahead_cxt == NULL)
+		s->ahead_cxt = AllocSetContextCreate(s->cxt, "keys", ALLOCSET_DEFAULT_SIZES);
+	MemoryContextReset(s->ahead_cxt);
+	s->keys = MemoryContextAlloc(s->ahead_cxt, sizeof(hb_bytes) * Max(1, n));
+	for (int i = 0; i < n; i++)
+	{
+		wide_bytes copy = copy_in(s->ahead_cxt, keys[i].lo);
+
+		s->keys[i] = (hb_bytes) {copy.data, copy.len};
+	}
+	s->ahead = get_rows(s, s->keys, n);
+	s->nkeys = n;
+}
+
+/* Returns: the row of the key, if it was read ahead; NULL: it was not. */
+static const hb_row *
+find_ahead(const RemoteScan *s, wide_bytes key)
+{
+	int lo = 0, hi = s->nkeys;
+
+	while (lo < hi)
+	{
+		int mid = lo + (hi - lo) / 2;
+		int c = wt_bytes_cmp((wide_bytes) {s->keys[mid].data, s->keys[mid].len}, key);
+
+		if (c == 0)
+			return &s->ahead->rows[mid];
+		if (c < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return NULL;
+}
+
+/* Takes the row of the scan's only key, if it was read ahead. */
+static bool
+take_ahead(RemoteScan *s)
+{
+	const hb_row *row = s->nranges == 1 && s->nkeys > 0 ? find_ahead(s, s->ranges[0].lo) : NULL;
+
+	if (row == NULL || s->next_get != 0)
+		return false;
+	s->next_get = s->want.spec.reverse ? -1 : 1;
+	s->row = *row;
+	s->has_row = row->n_cells > 0;
+	s->ended = !s->has_row;
+	return true;
+}
+
 /* Reads the next keys by gets. */
 static void
 get_some(RemoteScan *s)
@@ -425,8 +509,6 @@ get_some(RemoteScan *s)
 	bool reverse = s->want.spec.reverse;
 	int left = reverse ? s->next_get + 1 : s->nranges - s->next_get, n = Min(left, GETS);
 	hb_bytes *keys = palloc(sizeof(hb_bytes) * Max(1, n));
-	hb_read read;
-	hb_status status;
 
 	for (int i = 0; i < n; i++)
 	{
@@ -435,16 +517,53 @@ get_some(RemoteScan *s)
 		keys[i] = (hb_bytes) {r->lo.data, r->lo.len};
 	}
 	s->next_get += reverse ? -n : n;
-	fill_read(s, &read);
 	if (s->rows != NULL)
 		hb_rows_free(s->client, s->rows);
 	s->rows = NULL;
 	s->next_row = 0;
-	status = hb_get_many(s->client, &read, keys, n, &s->rows);
+	s->rows = get_rows(s, keys, n);
 	pfree(keys);
-	if (status != HB_OK)
-		fail(s, status);
-	s->stats.blocks_read++;
+}
+
+/* The rows from there on (reverse: before it) are the next ones. */
+static void
+jump(RemoteScan *s, wide_bytes to)
+{
+	bool reverse = s->want.spec.reverse;
+	wide_range *left = palloc(sizeof(wide_range) * Max(1, s->nranges));
+	int n = 0;
+
+	for (int i = 0; i < s->nranges; i++)
+	{
+		wide_range r = s->ranges[i];
+
+		if (reverse ? wt_bytes_cmp(r.lo, to) >= 0
+					: r.hi.data != NULL && wt_bytes_cmp(r.hi, to) <= 0)
+			continue;
+		if (reverse && (r.hi.data == NULL || wt_bytes_cmp(r.hi, to) > 0))
+			r.hi = to;
+		else if (!reverse && wt_bytes_cmp(r.lo, to) < 0)
+			r.lo = to;
+		left[n++] = r;
+	}
+	begin_scan(s, left, n);
+	pfree(left);
+}
+
+/* The caller reads more rows than was to be expected: many are read at a time from here on. */
+static void
+read_more(RemoteScan *s)
+{
+	StringInfoData to;
+
+	initStringInfo(&to);
+	appendBinaryStringInfo(&to, (const char *) s->row.key.data, (int) s->row.key.len);
+	if (!s->want.spec.reverse)
+		appendStringInfoChar(&to, '\0');
+	drop_scan(s);
+	s->hinted = false;
+	jump(s, wt_bytes_of(&to));
+	pfree(to.data);
 }
 
 /* Sets s->row to the next row of HBase, or s->ended. */
@@ -472,11 +591,16 @@ fetch(RemoteScan *s)
 			s->ended = true;
 			return;
 		}
+		if (take_ahead(s))
+			return;
 		get_some(s);
 	}
+	if (s->hinted && s->read >= s->want.spec.row_hint)
+		read_more(s);
 	status = hb_scan_next(s->scan, &s->row);
 	if (status != HB_OK && status != HB_END)
 		fail(s, status);
+	s->read++;
 	s->has_row = status == HB_OK;
 	s->ended = status == HB_END;
 }
@@ -532,31 +656,6 @@ pass_mine(RemoteScan *s)
 }
 
 /* ----------------------------------------------------------------- row filter */
-
-/* The rows from there on (reverse: before it) are the next ones. */
-static void
-jump(RemoteScan *s, wide_bytes to)
-{
-	bool reverse = s->want.spec.reverse;
-	wide_range *left = palloc(sizeof(wide_range) * Max(1, s->nranges));
-	int n = 0;
-
-	for (int i = 0; i < s->nranges; i++)
-	{
-		wide_range r = s->ranges[i];
-
-		if (reverse ? wt_bytes_cmp(r.lo, to) >= 0
-					: r.hi.data != NULL && wt_bytes_cmp(r.hi, to) <= 0)
-			continue;
-		if (reverse && (r.hi.data == NULL || wt_bytes_cmp(r.hi, to) > 0))
-			r.hi = to;
-		else if (!reverse && wt_bytes_cmp(r.lo, to) < 0)
-			r.lo = to;
-		left[n++] = r;
-	}
-	begin_scan(s, left, n);
-	pfree(left);
-}
 
 /* Returns: true if the filter takes the row; false: it is skipped, and perhaps more, or the scan is
  * at its end. */
@@ -624,6 +723,7 @@ wt_remote_scan_next(wide_scan *scan, wide_row *out)
 		if (from != NULL)
 			s->has_row = false;
 		s->stats.cells_scanned += from != NULL ? from->n_cells : 0;
+		s->stats.tombstones += from != NULL;
 		if (!filter_takes(s, key) || !wt_remote_row_make(&s->want, key, from, own, s->pg, out))
 			continue;
 		s->stats.rows_returned++;
@@ -635,7 +735,8 @@ wt_remote_scan_next(wide_scan *scan, wide_row *out)
 /*
  * What a scan has done, in the members of the embedded engine's counters: files_read has the
  * scanners that were opened, one for each region, files_skipped_key those of them that were opened
- * again after a failure, blocks_read the calls, blocks_cached the bytes.
+ * again after a failure, blocks_read the calls, blocks_cached the bytes, tombstones the rows that
+ * were received, seeks how often a filter on rows was sent.
  */
 void
 wt_remote_scan_statistics(const wide_scan *scan, wide_scan_stats *out)
@@ -660,22 +761,31 @@ wt_remote_scan_show(const wide_scan_stats *st, struct ExplainState *es)
 	if (es->format == EXPLAIN_FORMAT_TEXT)
 	{
 		ExplainPropertyText("HBase",
-							psprintf(UINT64_FORMAT " calls, " UINT64_FORMAT
-												   " scanners, " UINT64_FORMAT
-												   " retries, " UINT64_FORMAT " kB",
-									 st->blocks_read, st->files_read, st->files_skipped_key,
-									 (st->blocks_cached + 1023) / 1024),
-							es);
-		ExplainPropertyText("Cells",
-							psprintf(UINT64_FORMAT " received, " UINT64_FORMAT " returned",
-									 st->cells_scanned, st->cells_returned),
+							psprintf(UINT64_FORMAT " calls, " UINT64_FORMAT " rows, " UINT64_FORMAT
+												   " cells, " UINT64_FORMAT " kB, " UINT64_FORMAT
+												   " regions, " UINT64_FORMAT " retries",
+									 st->blocks_read, st->tombstones, st->cells_scanned,
+									 (st->blocks_cached + 1023) / 1024, st->files_read,
+									 st->files_skipped_key),
 							es);
 		return;
 	}
 	ExplainPropertyInteger("Calls", NULL, (int64) st->blocks_read, es);
-	ExplainPropertyInteger("Scanners", NULL, (int64) st->files_read, es);
-	ExplainPropertyInteger("Retries", NULL, (int64) st->files_skipped_key, es);
-	ExplainPropertyInteger("Bytes Received", NULL, (int64) st->blocks_cached, es);
+	ExplainPropertyInteger("Rows Received", NULL, (int64) st->tombstones, es);
 	ExplainPropertyInteger("Cells Received", NULL, (int64) st->cells_scanned, es);
-	ExplainPropertyInteger("Cells Returned", NULL, (int64) st->cells_returned, es);
+	ExplainPropertyInteger("Bytes Received", NULL, (int64) st->blocks_cached, es);
+	ExplainPropertyInteger("Regions", NULL, (int64) st->files_read, es);
+	ExplainPropertyInteger("Retries", NULL, (int64) st->files_skipped_key, es);
+}
+
+void
+wt_remote_scan_explain(WtTable *t, struct ExplainState *es)
+{
+	ExplainPropertyText("HBase Table", wt_remote_table(t)->name, es);
+}
+
+bool
+wt_remote_scan_whole(WtTable *t)
+{
+	return wt_remote_change_any(wt_remote_table(t));
 }

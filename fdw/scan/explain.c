@@ -156,6 +156,23 @@ show_statistics(WtScanState *scan, const WtTable *t, bool seeks, ExplainState *e
 		ExplainPropertyInteger("Seeks", NULL, st.seeks, es);
 }
 
+/*
+ * Returns true if the scan sends the engine its filters, or has sent them.  Another engine may not
+ * have taken them since the plan was made; it says with `seeks` how often it has.
+ */
+static bool
+is_filtered(WtTable *t, WtScanState *scan, ExplainState *es)
+{
+	WtScanWork work;
+
+	if (t->engine == NULL)
+		return true;
+	if (!es->analyze || scan == NULL)
+		return !t->engine->whole(t);
+	wt_scan_work(scan, &work);
+	return work.stats.seeks > 0;
+}
+
 /* Shows the clauses that the engine tests, and how many rows failed them. */
 static void
 show_filters(ForeignScanState *node, WtShown *s, List *private, WtScanState *scan, ExplainState *es)
@@ -164,7 +181,7 @@ show_filters(ForeignScanState *node, WtShown *s, List *private, WtScanState *sca
 	List *clauses = list_truncate(list_copy(plan->fdw_recheck_quals),
 								  wt_plan_private_flag(private, WtFlagFilters));
 
-	if (clauses == NIL)
+	if (clauses == NIL || !is_filtered(s->t, scan, es))
 		return;
 	ExplainPropertyText("Engine Filter",
 						deparse_expression((Node *) make_ands_explicit(clauses), s->context,
@@ -303,6 +320,8 @@ wt_explain_foreign_scan(ForeignScanState *node, ExplainState *es)
 	double limit = DatumGetFloat8(list_nth_node(Const, private, WtPrivateLimit)->constvalue);
 
 	begin_shown(&s, plan, relid, private, aggregate, es);
+	if (es->verbose && s.t->engine != NULL)
+		s.t->engine->explain(s.t, es);
 	if (aggregate)
 	{
 		show_relation(plan, relid, es);

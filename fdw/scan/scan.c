@@ -36,6 +36,7 @@
 #include "fdw/row/reader.h"
 #include "fdw/row/scan_set.h"
 #include "fdw/scan/chunk.h"
+#include "fdw/scan/lookup.h"
 #include "fdw/scan/loose_filter.h"
 #include "fdw/scan/scan_cache.h"
 #include "fdw/scan/scan_state.h"
@@ -92,6 +93,8 @@ wt_scan_begin(Oid relid, List *private, List *exprs, PlanState *ps, bool cacheab
 	st->ordered = wt_plan_private_flag(private, WtFlagOrdered);
 	st->limit = DatumGetFloat8(list_nth_node(Const, private, WtPrivateLimit)->constvalue);
 	st->lock = wt_plan_private_flag(private, WtFlagLock);
+	if (wt_plan_private_flag(private, WtFlagLookups) != 0)
+		st->lookup = wt_lookup(ps->state, wt_plan_private_flag(private, WtFlagLookups));
 	/* like the snapshot: a cursor uses the setting of the time when it was opened */
 	st->as_of = wt_clock_as_of();
 	if (st->lock != WT_LOCK_NONE && st->as_of != PG_INT64_MAX)
@@ -416,6 +419,11 @@ wt_scan_start(WtScanState *st)
 		open_cached(st);
 	else
 		restart_scans(st);
+	if (st->lookup != NULL && st->lookup->fresh && s->n == 1)
+	{
+		wt_engine_scan_prefetch(s->scans[0], st->lookup->keys, st->lookup->n);
+		st->lookup->fresh = false;
+	}
 	s->last = s->merge ? -1 : 0;
 	s->started = false;
 	st->open.reader->row_scan = NULL;

@@ -21,6 +21,7 @@
 #include "fdw/plan/plan_private.h"
 #include "fdw/row/reader.h"
 #include "fdw/row/scan_set.h"
+#include "fdw/scan/lookup.h"
 #include "fdw/scan/loose_filter.h"
 #include "fdw/table/types.h"
 #include "fdw/xact/engine_scan.h"
@@ -140,6 +141,7 @@ typedef struct WtScanState
 	bool ordered; /* rows must come in the order of the key */
 	double limit; /* the most rows that are asked for; 0: not known */
 	WtLock lock;
+	WtLookup *lookup; /* keys that will be looked up; NULL: nobody knows them */
 
 	/* the run */
 	WtScanPhase phase;

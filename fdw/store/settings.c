@@ -16,6 +16,7 @@ int wt_settings_max_tables_per_role = 500;
 int wt_settings_workers = 1;
 bool wt_settings_enable_pushdown = true;
 bool wt_settings_enable_parallel_scan = true;
+bool wt_settings_enable_lookup_ahead = true;
 bool wt_settings_enable_direct_modify = true;
 bool wt_settings_log_bulk = true;
 bool wt_settings_ignore_missing_wal = false;
@@ -58,6 +59,10 @@ wt_settings_define(void)
 	DefineCustomBoolVariable("widetable.enable_parallel_scan",
 							 "Allows parallel scans of wide tables.", NULL,
 							 &wt_settings_enable_parallel_scan, true, PGC_USERSET, 0, NULL, NULL,
+							 NULL);
+	DefineCustomBoolVariable("widetable.enable_lookup_ahead",
+							 "Lets joins look up rows of other engines many at a time.", NULL,
+							 &wt_settings_enable_lookup_ahead, true, PGC_USERSET, 0, NULL, NULL,
 							 NULL);
 	DefineCustomBoolVariable("widetable.enable_direct_modify",
 							 "Lets the scan of an UPDATE or DELETE change the rows that it finds.",

@@ -17,6 +17,7 @@ extern int wt_settings_max_tables_per_role; /* -1: no limit */
 /* plans */
 extern bool wt_settings_enable_pushdown;
 extern bool wt_settings_enable_parallel_scan;
+extern bool wt_settings_enable_lookup_ahead;
 extern bool wt_settings_enable_direct_modify;
 
 /* writing and recovery */

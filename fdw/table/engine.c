@@ -51,6 +51,17 @@ wt_engine_names(void)
 	return s.data;
 }
 
+bool
+wt_engine_changed(void)
+{
+	for (int i = 0; i < nengines; i++)
+	{
+		if (engines[i]->changed())
+			return true;
+	}
+	return false;
+}
+
 const WtEngine *
 wt_engine_of_other(uint32 id)
 {

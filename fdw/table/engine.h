@@ -39,9 +39,11 @@ typedef enum WtCapability
 {
 	WT_CAN_ROW_LOCKS = 0x01,  /* FOR UPDATE; a row is locked before it is read and changed */
 	WT_CAN_SNAPSHOT = 0x02,	  /* REPEATABLE READ: all reads of a transaction see one moment */
-	WT_CAN_PREDICATES = 0x04, /* conditions on cells are tested where the cells are */
-	WT_CAN_SPLIT = 0x08,	  /* parts of a table are known: parallel scans, samples */
-	WT_CAN_MAINTAIN = 0x10	  /* the functions for operation, and other views of what is stored */
+	WT_CAN_PREDICATES = 0x04, /* conditions on cells are tested where the cells are; by other
+							   * engines not exactly, so rows that they return are tested again */
+	WT_CAN_SPLIT = 0x08,	  /* parts of a table are known: parallel scans */
+	WT_CAN_MAINTAIN = 0x10,	  /* the functions for operation, and other views of what is stored */
+	WT_CAN_BATCH = 0x20		  /* keys are read ahead, because each call costs a round trip */
 } WtCapability;
 
 struct ExplainState;
@@ -114,14 +116,24 @@ typedef struct WtEngine
 	/*
 	 * Opens a scan.  pg: the statement's snapshot; it sees the changes of earlier commands
 	 * of the transaction; NULL: all of them.  spec->own is not used.  A row that it returns
-	 * may have `unsure` set for all predicates.
+	 * need not meet the predicates; one that it leaves out does not meet them.
 	 */
 	wide_scan *(*open)(Snapshot pg, const wide_scan_spec *spec);
 	bool (*next)(wide_scan *scan, wide_row *row);
 	void (*restart)(wide_scan *scan, const wide_range *ranges, int nranges);
+	/* reads these keys; see wt_engine_scan_prefetch() */
+	void (*prefetch)(wide_scan *scan, const wide_range *keys, int n);
 	void (*statistics)(const wide_scan *scan, wide_scan_stats *out);
 	/* EXPLAIN ANALYZE: shows what a scan has done; the members mean what statistics() put there */
 	void (*show)(const wide_scan_stats *stats, struct ExplainState *es);
+	/* EXPLAIN VERBOSE: shows which table is read */
+	void (*explain)(WtTable *t, struct ExplainState *es);
+	/* returns true if scans ignore predicates, because the transaction has changed the table */
+	bool (*whole)(WtTable *t);
+	/* returns true if the transaction has changes that no other process sees */
+	bool (*changed)(void);
+	/* returns *n keys, in order and palloc'd, that cut the table into the parts it is stored in */
+	wide_bytes *(*split)(wide_family_id family, int *n);
 	/* closes it, also after an error, and raises none */
 	void (*close)(wide_scan *scan);
 
@@ -165,6 +177,9 @@ extern const WtEngine *wt_engine_at(int n);
 
 /* Returns: the names of all engines, for a hint; palloc'd. */
 extern char *wt_engine_names(void);
+
+/* Returns: true if the transaction has changes in one of the engines that no other process sees. */
+extern bool wt_engine_changed(void);
 
 /* Returns: the engine that the id of a table or family belongs to; NULL: the embedded one. */
 extern const WtEngine *wt_engine_of_other(uint32 id);

@@ -319,6 +319,13 @@ wt_engine_scan_restart(WtEngineScan *s, const wide_range *ranges, int nranges)
 }
 
 void
+wt_engine_scan_prefetch(WtEngineScan *s, const wide_range *keys, int n)
+{
+	if (s->other != NULL && (s->other->can & WT_CAN_BATCH) != 0 && s->head.scan != NULL)
+		s->other->prefetch(s->head.scan, keys, n);
+}
+
+void
 wt_engine_scan_stats(WtEngineScan *s, wide_scan_stats *out)
 {
 	memset(out, 0, sizeof(*out));

@@ -56,6 +56,12 @@ wt_engine_scan_next(WtEngineScan *s, wide_row *row)
 /* Continues with other ranges and the same snapshot; in the newest state with a new one. */
 extern void wt_engine_scan_restart(WtEngineScan *s, const wide_range *ranges, int nranges);
 
+/*
+ * Reads the rows of these keys, sorted and each once, as ranges of one key.  Until this is called
+ * again, restarting the scan with one of them costs no call of an engine that is elsewhere.
+ */
+extern void wt_engine_scan_prefetch(WtEngineScan *s, const wide_range *keys, int n);
+
 /* Closes it.  NULL, or a scan that is closed already, is ignored. */
 extern void wt_engine_scan_close(WtEngineScan *s);
 

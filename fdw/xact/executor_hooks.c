@@ -22,6 +22,7 @@
 #include "fdw/store/error.h"
 #include "fdw/store/stop_point.h"
 #include "fdw/store/store.h"
+#include "fdw/table/engine.h"
 #include "fdw/table/table.h"
 #include "fdw/xact/batch.h"
 #include "fdw/xact/engine_scan.h"
@@ -47,6 +48,7 @@ executor_start(QueryDesc *queryDesc, int eflags)
 		standard_ExecutorStart(queryDesc, eflags);
 }
 
+/* Returns: true if the plan reads tables of the embedded engine. */
 static bool
 reads_wide_tables(PlannedStmt *plan)
 {
@@ -57,7 +59,7 @@ reads_wide_tables(PlannedStmt *plan)
 		RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
 
 		if (rte->rtekind == RTE_RELATION && rte->relkind == RELKIND_FOREIGN_TABLE &&
-			wt_table_is_ours(rte->relid))
+			wt_table_is_ours(rte->relid) && wt_table(rte->relid)->engine == NULL)
 			return true;
 	}
 	return false;
@@ -119,6 +121,9 @@ begin_parallel(QueryDesc *queryDesc, ParallelRun *run)
 
 	if (IsParallelWorker() || pg == NULL || !IsMVCCSnapshot(pg))
 		return true;
+	/* the workers of another engine's table would not see these, whoever reads it */
+	if (wt_engine_changed())
+		return false;
 	if (wt_batch(false) != NULL)
 		return begin_private(queryDesc, run);
 	/* if the leader finds no store, its workers must not find one that was created since */
