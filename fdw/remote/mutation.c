@@ -127,12 +127,21 @@ find_needless(places_hash *h, const WtRemoteChange *const *list, int n, bool *ne
 	}
 }
 
+/* Returns: true if the change is of the column without a qualifier where that is different. */
+static bool
+is_bare(const WtRemoteRow *row, const WtRemoteChange *c)
+{
+	return c->qual.len == 0 && !of_family(c) && row->table->families[c->family].exact;
+}
+
 /* Returns: true if a delete of this pass would hide the put wrongly, in one list with it.  Sets
  * *conflict if timestamps of now can tell them apart. */
 static bool
-is_hidden(places_hash *h, const WtRemoteChange *c, int pass, int64 now_us, bool *conflict)
+is_hidden(places_hash *h, const WtRemoteRow *row, const WtRemoteChange *c, int pass, int64 now_us,
+		  bool *conflict)
 {
 	int64 ts = c->ts == WIDE_TS_AUTO ? now_us : c->ts;
+	bool late = c->ts != WIDE_TS_AUTO || is_bare(row, c);
 
 	for (int whole = 0; whole < 2; whole++)
 	{
@@ -140,7 +149,7 @@ is_hidden(places_hash *h, const WtRemoteChange *c, int pass, int64 now_us, bool 
 
 		if (p->newest || (p->some && p->upto >= ts))
 			return true;
-		if (p->removed && c->ts != WIDE_TS_AUTO)
+		if (p->removed && late)
 			return true;
 		*conflict |= p->removed;
 		if (c->ts != WIDE_TS_AUTO && place_of(h, c, whole, true, pass)->removed)
@@ -175,8 +184,8 @@ note_delete(places_hash *h, const WtRemoteChange *c, int pass)
 /* Sets pass[i], the list to which a change belongs, and conflict[pass].  Returns: the number of
  * lists. */
 static int
-find_passes(places_hash *h, const WtRemoteChange *const *list, int n, const bool *needless,
-			int64 now_us, int *pass, bool *conflict)
+find_passes(places_hash *h, const WtRemoteRow *row, const WtRemoteChange *const *list, int n,
+			const bool *needless, int64 now_us, int *pass, bool *conflict)
 {
 	int current = 1;
 
@@ -189,7 +198,7 @@ find_passes(places_hash *h, const WtRemoteChange *const *list, int n, const bool
 		if (needless[i])
 			continue;
 		if (c->kind == 0)
-			next = is_hidden(h, c, current, now_us, &undecided);
+			next = is_hidden(h, row, c, current, now_us, &undecided);
 		else
 			next = c->kind == 1 + WIDE_DELETE_VERSION && c->ts == WIDE_TS_MAX &&
 				   (place_of(h, c, false, false, current)->put ||
@@ -229,7 +238,7 @@ timestamp_of(const WtRemoteRow *row, const WtRemoteChange *c, bool conflict, int
 		return c->ts / 1000;
 	if (c->kind == 1 + WIDE_DELETE_VERSION)
 		return HB_TS_LATEST;
-	if (conflict)
+	if (conflict && !is_bare(row, c))
 		return c->kind == 0 ? now : now - 1;
 	/* HBase would take its time, and leave cells of the future */
 	if (c->kind != 0 && row->table->families[c->family].exact)
@@ -237,17 +246,27 @@ timestamp_of(const WtRemoteRow *row, const WtRemoteChange *c, bool conflict, int
 	return HB_TS_LATEST;
 }
 
-static hb_change
-to_change(const WtRemoteRow *row, const WtRemoteChange *c, bool conflict, int64 now)
+/* Sets out[0] to the change, and perhaps out[1].  Returns: how many were set. */
+static int
+add_change(const WtRemoteRow *row, const WtRemoteChange *c, bool conflict, int64 now,
+		   hb_change *out)
 {
-	const char *family = row->table->families[c->family].name;
+	const WtRemoteFamily *family = &row->table->families[c->family];
 
-	return (hb_change) {.kind = kinds[c->kind],
-						.family = {(const uint8_t *) family, strlen(family)},
-						.qualifier = to_hbase(c->qual),
-						.value = to_hbase(c->value),
-						.timestamp = timestamp_of(row, c, conflict, now),
-						.ttl_ms = c->ttl_us / 1000};
+	out[0] = (hb_change) {.kind = kinds[c->kind],
+						  .family = {(const uint8_t *) family->name, strlen(family->name)},
+						  .qualifier = to_hbase(c->qual),
+						  .value = to_hbase(c->value),
+						  .timestamp = timestamp_of(row, c, conflict, now),
+						  .ttl_ms = c->ttl_us / 1000};
+	if (c->kind != 1 + WIDE_DELETE_FAMILY || c->ts != WIDE_TS_MAX || !family->exact)
+		return 1;
+	/* remote_change.c says why; it must come first, which is in the order of timestamps */
+	out[1] = out[0];
+	out[1].kind = HB_DELETE_COLUMN;
+	out[1].timestamp = WT_REMOTE_ALL_TIMES;
+	out[0].timestamp = Min(out[0].timestamp, WT_REMOTE_ALL_TIMES - 1);
+	return 2;
 }
 
 int
@@ -255,7 +274,7 @@ wt_mutation_make(const WtRemoteRow *row, hb_mutation **out)
 {
 	const WtRemoteChange **list;
 	int n = wt_remote_change_list(row, NULL, &list), passes = 1, made = 0, count = 0;
-	hb_change *changes = palloc_extended(sizeof(hb_change) * Max(1, n), MCXT_ALLOC_HUGE);
+	hb_change *changes = palloc_extended(sizeof(hb_change) * Max(1, 2 * n), MCXT_ALLOC_HUGE);
 	int *pass = palloc0(sizeof(int) * Max(1, n));
 	bool *conflict = palloc0(sizeof(bool) * (n + 2)), *needless = palloc0(n + 1);
 	int64 now_us = wt_clock_now();
@@ -265,25 +284,23 @@ wt_mutation_make(const WtRemoteRow *row, hb_mutation **out)
 		places_hash *h = places_create(CurrentMemoryContext, (uint32) Min(n, 1 << 20), NULL);
 
 		find_needless(h, list, n, needless);
-		passes = find_passes(h, list, n, needless, now_us, pass, conflict);
+		passes = find_passes(h, row, list, n, needless, now_us, pass, conflict);
 		places_destroy(h);
 	}
 	else if (n == 1)
 		pass[0] = 1;
 	*out = palloc(sizeof(hb_mutation) * passes);
-	for (int i = 0; i < n; i++)
-		if (!needless[i])
-			changes[count++] = to_change(row, list[i], conflict[pass[i]], now_us / 1000);
 	/* the lists follow each other: pass[] does not fall */
-	for (int p = 1, at = 0, i = 0; p <= passes; p++)
+	for (int p = 1, i = 0; p <= passes; p++)
 	{
-		int from = at;
+		int from = count;
 
 		for (; i < n && (needless[i] || pass[i] == p); i++)
-			at += !needless[i];
-		if (at > from)
+			if (!needless[i])
+				count += add_change(row, list[i], conflict[p], now_us / 1000, &changes[count]);
+		if (count > from)
 			(*out)[made++] = (hb_mutation) {
-				.key = to_hbase(row->key), .changes = changes + from, .n_changes = at - from};
+				.key = to_hbase(row->key), .changes = changes + from, .n_changes = count - from};
 	}
 	pfree(pass);
 	pfree(conflict);

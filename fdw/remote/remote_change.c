@@ -20,7 +20,6 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "fdw/remote/row_operation.h"
 #include "fdw/store/bytes.h"
 #include "fdw/table/key_text.h"
 
@@ -104,8 +103,8 @@ find_row(const WtRemoteTable *r, wide_bytes key)
 	return NULL;
 }
 
-static WtRemoteRow *
-make_row(WtRemoteTable *r, wide_bytes key)
+WtRemoteRow *
+wt_remote_change_make_row(WtRemoteTable *r, wide_bytes key)
 {
 	WtRemoteRow *row = find_row(r, key);
 	uint32 b;
@@ -223,7 +222,7 @@ add_change(wide_family_id family, wide_bytes key, int kind, wide_bytes qual)
 {
 	int at;
 	WtRemoteTable *r = wt_remote_table_of(family, &at);
-	WtRemoteRow *row = make_row(r, key);
+	WtRemoteRow *row = wt_remote_change_make_row(r, key);
 	WtRemoteChange *c;
 
 	if (nchanges == changes_max)
@@ -259,33 +258,6 @@ check_timestamp(WtTable *t, int64 ts, wide_bytes key)
 				 errhint("HBase has no finer timestamps: date_trunc('milliseconds', ...).")));
 }
 
-static const hb_change_kind kinds[] = {
-	[WIDE_DELETE_VERSION] = HB_DELETE_VERSION,
-	[WIDE_DELETE_COLUMN] = HB_DELETE_COLUMN,
-	[WIDE_DELETE_FAMILY] = HB_DELETE_FAMILY,
-	[WIDE_DELETE_FAMILY_VERSION] = HB_DELETE_FAMILY_VERSION,
-};
-
-/* Returns: true if the change is part of an operation on the row, which is made at once. */
-static bool
-is_taken(hb_change_kind kind, wide_family_id family, wide_bytes key, wide_bytes qual, int64 ts,
-		 int64 ttl_us, wide_bytes value)
-{
-	int at;
-	const WtRemoteTable *r = wt_remote_table_of(family, &at);
-
-	return wt_row_operation_take(r, key,
-								 (hb_change) {.kind = kind,
-											  .family = {(const uint8_t *) r->families[at].name,
-														 strlen(r->families[at].name)},
-											  .qualifier = {qual.data, qual.len},
-											  .value = {value.data, value.len},
-											  .timestamp = ts == WIDE_TS_AUTO || ts == WIDE_TS_MAX
-															   ? HB_TS_LATEST
-															   : ts / 1000,
-											  .ttl_ms = ttl_us / 1000});
-}
-
 void
 wt_remote_change_put(WtTable *t, wide_family_id family, wide_bytes key, wide_bytes qual, int64 ts,
 					 int64 ttl_us, wide_bytes value)
@@ -293,12 +265,30 @@ wt_remote_change_put(WtTable *t, wide_family_id family, wide_bytes key, wide_byt
 	WtRemoteChange *c;
 
 	check_timestamp(t, ts, key);
-	if (is_taken(HB_PUT, family, key, qual, ts, ttl_us, value))
-		return;
 	c = add_change(family, key, 0, qual);
 	c->ts = ts;
 	c->ttl_us = ttl_us;
 	c->value = copy_bytes(value);
+}
+
+/*
+ * Deletes of a column without a qualifier, in a family with NEW_VERSION_BEHAVIOR.  HBase
+ * (HBASE-26901) cannot read the row any more if a newer put comes before such a delete in the order
+ * of timestamps, and the delete of a family does not hide the column.  So there are only deletes of
+ * all versions, with the highest timestamp, and each delete of the family has one with it.
+ */
+static void
+check_bare(WtTable *t, const WtRemoteFamily *f, wide_delete *kind, wide_bytes key, int64 ts)
+{
+	if (*kind == WIDE_DELETE_VERSION && ts == WIDE_TS_MAX && f->opt.versions == 1)
+		*kind = WIDE_DELETE_COLUMN;
+	if (*kind == WIDE_DELETE_VERSION || (*kind == WIDE_DELETE_COLUMN && ts != WIDE_TS_MAX))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot delete single versions of a cell without a qualifier in HBase"),
+				 errdetail("Table \"%s\", key %s, family \"%s\".", t->table_name,
+						   wt_key_text(t, key), f->name),
+				 errhint("Delete all versions of the cell, or the row.")));
 }
 
 void
@@ -308,8 +298,14 @@ wt_remote_change_remove(WtTable *t, wide_delete kind, wide_family_id family, wid
 	check_timestamp(t, ts, key);
 	if (kind == WIDE_DELETE_FAMILY || kind == WIDE_DELETE_FAMILY_VERSION)
 		qual.len = 0;
-	if (is_taken(kinds[kind], family, key, qual, ts, 0, (wide_bytes) {NULL, 0}))
-		return;
+	else if (qual.len == 0)
+	{
+		int at;
+		const WtRemoteTable *r = wt_remote_table_of(family, &at);
+
+		if (r->families[at].exact)
+			check_bare(t, &r->families[at], &kind, key, ts);
+	}
 	add_change(family, key, 1 + (int) kind, qual)->ts = ts;
 }
 
@@ -326,7 +322,7 @@ wt_remote_change_of_versions(const WtRemoteTable *r)
 	{
 		const WtRemoteChange *c = &changes[i];
 
-		if (c->row->table == r &&
+		if (c->row->table == r && !c->taken &&
 			(c->kind == 0 ? c->ts != WIDE_TS_AUTO
 						  : c->ts != WIDE_TS_MAX || c->kind == 1 + WIDE_DELETE_VERSION))
 			return true;
@@ -349,6 +345,21 @@ wt_remote_change_list(const WtRemoteRow *row, Snapshot pg, const WtRemoteChange 
 	return n;
 }
 
+void
+wt_remote_change_take_back(WtRemoteRow *row)
+{
+	for (int i = row->last, before; i >= 0; i = before)
+	{
+		before = changes[i].before;
+		changes[i].before = -1;
+		changes[i].taken = true;
+	}
+	row->last = -1;
+	while (nchanges > 0 && changes[nchanges - 1].taken && changes[nchanges - 1].row == row &&
+		   (nlevels == 0 || levels[nlevels - 1].nchanges < nchanges))
+		nchanges--;
+}
+
 /* ------------------------------------------------------------- transaction */
 
 void
@@ -363,7 +374,6 @@ wt_remote_change_forget(void)
 	levels = NULL;
 	nchanges = changes_max = nrows = nsorted = nlevels = levels_max = 0;
 	nbuckets = 0;
-	wt_row_operation_reset();
 }
 
 int
@@ -392,7 +402,6 @@ subxact_callback(SubXactEvent event, SubTransactionId mySubid, SubTransactionId 
 	}
 	else if (event == SUBXACT_EVENT_ABORT_SUB)
 	{
-		wt_row_operation_reset();
 		while (nlevels > 0 && levels[nlevels - 1].level >= level)
 			for (nlevels--; nchanges > levels[nlevels].nchanges; nchanges--)
 				changes[nchanges - 1].row->last = changes[nchanges - 1].before;

@@ -19,6 +19,7 @@ typedef struct WtRemoteChange
 	int family; /* index into the table's families */
 	CommandId cid;
 	int before; /* index of the row's change before this one; -1: none */
+	bool taken; /* by an operation on the row: the row has it no more */
 	struct WtRemoteRow *row;
 	int64 ts;	  /* microseconds, WIDE_TS_AUTO or, for deletes, WIDE_TS_MAX */
 	int64 ttl_us; /* of a put */
@@ -62,6 +63,12 @@ extern WtRemoteRow *wt_remote_change_row(const WtRemoteTable *r, wide_bytes key)
  * (NULL: all).  Returns: their number.  The array is palloc'd.
  */
 extern int wt_remote_change_list(const WtRemoteRow *row, Snapshot pg, const WtRemoteChange ***list);
+
+/* Returns: the row with this key, which may be a new one without changes. */
+extern WtRemoteRow *wt_remote_change_make_row(WtRemoteTable *r, wide_bytes key);
+
+/* Takes the row's changes out: they were made at once. */
+extern void wt_remote_change_take_back(WtRemoteRow *row);
 
 /* Sets *rows to all rows with changes, and some without, by table and key.  Returns: their number.
  */

@@ -30,6 +30,7 @@ begin_operation(WtTable *t, wide_bytes key)
 						"changed already",
 						t->table_name),
 				 errdetail("Its changes are sent to HBase at commit.")));
+	wt_remote_change_begin(t);
 	wt_row_operation_begin(t, r, key);
 }
 
@@ -85,5 +86,6 @@ wt_remote_engine_init(void)
 	wt_connection_init();
 	wt_remote_define_init();
 	wt_remote_change_init();
+	wt_row_operation_init();
 	wt_remote_commit_init();
 }

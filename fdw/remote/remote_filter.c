@@ -173,7 +173,6 @@ wt_remote_filter_columns(const WtRemoteTable *r, const wide_scan_spec *spec, int
 		(void) wt_remote_table_of(spec->families[i].id, &at);
 		if (!r->families[at].stored)
 			continue; /* the transaction adds it */
-
 		while (k < *n &&
 			   !wt_bytes_equal(list[k].family.data, list[k].family.len, name.data, name.len))
 			k++;

@@ -12,7 +12,10 @@
 #include "utils/memutils.h"
 
 #include "fdw/remote/connection.h"
+#include "fdw/remote/mutation.h"
+#include "fdw/remote/remote_change.h"
 #include "fdw/store/bytes.h"
+#include "fdw/table/bytes_text.h"
 #include "fdw/table/key_text.h"
 
 /* The operation that is collected or was executed last; the memory is in cxt. */
@@ -20,10 +23,10 @@ static struct
 {
 	MemoryContext cxt;
 	WtRemoteTable *table; /* NULL: none is collected */
-	wide_bytes key;
-	hb_change *changes;
+	WtRemoteRow *row;	  /* has the puts and deletes */
+	hb_change *changes;	  /* increments and appends */
 	int n, max;
-	wide_cell *results; /* cells that increments and appends have made */
+	wide_cell *results; /* cells that these have made */
 	int nresults;
 } operation;
 
@@ -44,6 +47,19 @@ copy_hb(hb_bytes b)
 	return (hb_bytes) {copy.data, copy.len};
 }
 
+static void
+reset(void)
+{
+	if (operation.cxt == NULL)
+		return;
+	MemoryContextReset(operation.cxt);
+	operation.table = NULL;
+	operation.row = NULL;
+	operation.changes = NULL;
+	operation.results = NULL;
+	operation.n = operation.max = operation.nresults = 0;
+}
+
 void
 wt_row_operation_begin(WtTable *t, WtRemoteTable *r, wide_bytes key)
 {
@@ -57,21 +73,9 @@ wt_row_operation_begin(WtTable *t, WtRemoteTable *r, wide_bytes key)
 	if (operation.cxt == NULL)
 		operation.cxt = AllocSetContextCreate(TopMemoryContext, "widetable row operation",
 											  ALLOCSET_DEFAULT_SIZES);
-	wt_row_operation_reset();
+	reset();
 	operation.table = r;
-	operation.key = copy_bytes(key.data, key.len);
-}
-
-void
-wt_row_operation_reset(void)
-{
-	if (operation.cxt == NULL)
-		return;
-	MemoryContextReset(operation.cxt);
-	operation.table = NULL;
-	operation.changes = NULL;
-	operation.results = NULL;
-	operation.n = operation.max = operation.nresults = 0;
+	operation.row = wt_remote_change_make_row(r, key);
 }
 
 static void
@@ -88,16 +92,6 @@ add(hb_change change)
 	change.qualifier = copy_hb(change.qualifier);
 	change.value = copy_hb(change.value);
 	operation.changes[operation.n++] = change;
-}
-
-bool
-wt_row_operation_take(const WtRemoteTable *r, wide_bytes key, hb_change change)
-{
-	if (likely(operation.table == NULL) || operation.table != r ||
-		wt_bytes_cmp(operation.key, key) != 0)
-		return false;
-	add(change);
-	return true;
 }
 
 static hb_bytes
@@ -133,29 +127,15 @@ wt_row_operation_append(wide_family_id family, wide_bytes qual, wide_bytes value
 
 /* ---------------------------------------------------------------- executing */
 
-static void
-keep_results(const hb_rows *rows)
+static wide_family_id
+family_id(hb_bytes name)
 {
-	const hb_row *row = rows != NULL && rows->n > 0 ? &rows->rows[0] : NULL;
+	const WtRemoteTable *r = operation.table;
 
-	if (row == NULL)
-		return;
-	operation.results = MemoryContextAlloc(operation.cxt, sizeof(wide_cell) * Max(1, row->n_cells));
-	for (int i = 0; i < row->n_cells; i++)
-	{
-		const hb_cell *c = &row->cells[i];
-		wide_family_id id = 0;
-
-		for (int f = 0; f < operation.table->nfamilies && id == 0; f++)
-			if (wt_bytes_equal(operation.table->families[f].name,
-							   strlen(operation.table->families[f].name), c->family.data,
-							   c->family.len))
-				id = operation.table->families[f].id;
-		operation.results[operation.nresults++] = (wide_cell) {
-			.family = (int) id,
-			.qualifier = copy_bytes(c->qualifier.data, c->qualifier.len),
-			.value = copy_bytes(c->value.data, c->value.len)};
-	}
+	for (int f = 0; f < r->nfamilies; f++)
+		if (wt_bytes_equal(r->families[f].name, strlen(r->families[f].name), name.data, name.len))
+			return r->families[f].id;
+	return 0;
 }
 
 static int64
@@ -167,6 +147,154 @@ to_int64(const uint8_t *data)
 	return (int64) pg_ntoh64(v);
 }
 
+static void
+keep_results(const hb_rows *rows)
+{
+	const hb_row *row = rows != NULL && rows->n > 0 ? &rows->rows[0] : NULL;
+
+	if (row == NULL)
+		return;
+	operation.results = MemoryContextAlloc(operation.cxt, sizeof(wide_cell) * Max(1, row->n_cells));
+	for (int i = 0; i < row->n_cells; i++)
+	{
+		const hb_cell *c = &row->cells[i];
+
+		operation.results[operation.nresults++] = (wide_cell) {
+			.family = (int) family_id(c->family),
+			.qualifier = copy_bytes(c->qualifier.data, c->qualifier.len),
+			.value = copy_bytes(c->value.data, c->value.len)};
+	}
+}
+
+/* Returns: errdetail with table, key and column; qualifier NULL: it is not known. */
+static int
+detail(WtTable *t, const hb_change *c)
+{
+	const char *key = wt_key_text(t, operation.row->key);
+
+	if (c == NULL)
+		return errdetail("Table \"%s\", key %s.", t->table_name, key);
+	return errdetail("Table \"%s\", key %s, column \"%.*s:%s\".", t->table_name, key,
+					 (int) c->family.len, (const char *) c->family.data,
+					 wt_bytes_text_qualifier_argument((wide_bytes) {c->qualifier.data,
+																	c->qualifier.len}));
+}
+
+static _Noreturn void
+out_of_range(WtTable *t, const hb_change *c)
+{
+	ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("counter out of range"),
+					detail(t, c)));
+}
+
+static int
+compare_columns(const hb_change *x, const hb_change *y)
+{
+	int c = wt_bytes_cmp((wide_bytes) {x->family.data, x->family.len},
+						 (wide_bytes) {y->family.data, y->family.len});
+
+	return c != 0 ? c
+				  : wt_bytes_cmp((wide_bytes) {x->qualifier.data, x->qualifier.len},
+								 (wide_bytes) {y->qualifier.data, y->qualifier.len});
+}
+
+static int
+compare_changes(const void *a, const void *b)
+{
+	return compare_columns(a, b);
+}
+
+static bool
+of_family(const hb_change *c)
+{
+	return c->kind == HB_DELETE_FAMILY || c->kind == HB_DELETE_FAMILY_VERSION;
+}
+
+/* Two increments of one column become one: HBase makes only one of them. */
+static void
+add_up(WtTable *t)
+{
+	int n = 0;
+
+	qsort(operation.changes, operation.n, sizeof(hb_change), compare_changes);
+	for (int i = 0; i < operation.n; i++)
+	{
+		hb_change *c = &operation.changes[i], *last = &operation.changes[n - 1];
+		int64 sum;
+		uint64 bytes;
+
+		if (n == 0 || compare_columns(c, last) != 0 || c->kind != HB_INCREMENT ||
+			last->kind != HB_INCREMENT)
+		{
+			operation.changes[n++] = *c;
+			continue;
+		}
+		if (pg_add_s64_overflow(to_int64(c->value.data), to_int64(last->value.data), &sum))
+			out_of_range(t, c);
+		bytes = pg_hton64((uint64) sum);
+		last->value = copy_hb((hb_bytes) {(const uint8_t *) &bytes, sizeof(bytes)});
+	}
+	operation.n = n;
+}
+
+/* HBase makes the list in no order: it cannot change a cell twice.  list is sorted by column. */
+static void
+check_twice(WtTable *t, hb_change *list, int n)
+{
+	hb_bytes family = {NULL, 0};
+
+	for (int i = 0; i < n; i++)
+	{
+		bool adds = list[i].kind == HB_INCREMENT || list[i].kind == HB_APPEND;
+		bool other = i > 0 && compare_columns(&list[i], &list[i - 1]) == 0 &&
+					 (adds || list[i - 1].kind == HB_INCREMENT || list[i - 1].kind == HB_APPEND);
+
+		/* deletes of the family are the first, or near: the empty qualifier is a column too */
+		if (of_family(&list[i]))
+			family = list[i].family;
+		other |= adds && family.data != NULL &&
+				 wt_bytes_equal(family.data, family.len, list[i].family.data, list[i].family.len);
+		if (other)
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("cannot change a cell twice in one operation on a row of HBase"),
+					 detail(t, &list[i]),
+					 errhint("HBase makes the changes of one operation in no order.")));
+	}
+}
+
+/* Returns: the changes of the operation. */
+static hb_mutation
+make_list(WtTable *t)
+{
+	hb_mutation *lists;
+	int n = wt_mutation_make(operation.row, &lists), count = n > 0 ? lists[0].n_changes : 0;
+	hb_change *all, *sorted;
+
+	if (n > 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot delete and then put a version in one operation on a row of HBase"),
+				 detail(t, NULL),
+				 errhint("HBase makes the changes of one operation in no order.")));
+	add_up(t);
+	all = palloc_extended(sizeof(hb_change) * Max(1, count + operation.n), MCXT_ALLOC_HUGE);
+	memcpy(all, operation.changes, sizeof(hb_change) * operation.n);
+	if (count > 0)
+		memcpy(all + operation.n, lists[0].changes, sizeof(hb_change) * count);
+	if (operation.n > 0 && operation.n + count > 1)
+	{
+		sorted = palloc_extended(sizeof(hb_change) * (operation.n + count), MCXT_ALLOC_HUGE);
+		memcpy(sorted, all, sizeof(hb_change) * (operation.n + count));
+		qsort(sorted, operation.n + count, sizeof(hb_change), compare_changes);
+		check_twice(t, sorted, operation.n + count);
+		pfree(sorted);
+	}
+	return (hb_mutation) {.key = {operation.row->key.data, operation.row->key.len},
+						  .changes = all,
+						  .n_changes = operation.n + count};
+}
+
 /*
  * HBase's counters wrap around.  A result that shows that is an error, after the same
  * increments were taken back.
@@ -174,61 +302,86 @@ to_int64(const uint8_t *data)
 static void
 check_overflow(WtTable *t, hb_client *client)
 {
-	bool wrapped = false;
+	const hb_change *wrapped = NULL;
 
-	for (int i = 0; i < operation.n; i++)
+	for (int i = 0, k = 0; i < operation.n; i++)
 	{
-		hb_change *c = &operation.changes[i];
-		wide_bytes value;
-		int64 delta, before;
+		const hb_change *c = &operation.changes[i];
+		const wide_cell *result = NULL;
+		int64 before;
 
 		if (c->kind != HB_INCREMENT)
-			return;
-		for (int k = 0; k < operation.nresults; k++)
+			continue;
+		/* both are in order of columns, but families are not: their ids are */
+		for (int tried = 0; tried < operation.nresults && result == NULL; tried++, k++)
 		{
-			value = operation.results[k].value;
-			if (value.len != 8 || !wt_bytes_equal(operation.results[k].qualifier.data,
-												  operation.results[k].qualifier.len,
-												  c->qualifier.data, c->qualifier.len))
-				continue;
-			delta = to_int64(c->value.data);
-			wrapped |= pg_sub_s64_overflow(to_int64(value.data), delta, &before);
+			const wide_cell *r = &operation.results[k % operation.nresults];
+
+			if ((wide_family_id) r->family == family_id(c->family) &&
+				wt_bytes_equal(r->qualifier.data, r->qualifier.len, c->qualifier.data,
+							   c->qualifier.len))
+				result = r;
 		}
+		if (result != NULL && result->value.len == 8 &&
+			pg_sub_s64_overflow(to_int64(result->value.data), to_int64(c->value.data), &before))
+			wrapped = c;
 	}
-	if (!wrapped)
+	if (wrapped == NULL)
 		return;
 	for (int i = 0; i < operation.n; i++)
 	{
 		hb_change *c = &operation.changes[i];
-		uint64 bytes = pg_hton64((uint64) 0 - (uint64) to_int64(c->value.data));
+		uint64 bytes;
 
-		c->value = copy_hb((hb_bytes) {(const uint8_t *) &bytes, sizeof(bytes)});
+		/* an append cannot be taken back */
+		if (c->kind != HB_INCREMENT)
+			continue;
+		bytes = pg_hton64((uint64) 0 - (uint64) to_int64(c->value.data));
+		(void) hb_row_change(client, operation.table->name,
+							 &(hb_mutation) {
+								 .key = {operation.row->key.data, operation.row->key.len},
+								 .changes = &(hb_change) {.kind = HB_INCREMENT,
+														  .family = c->family,
+														  .qualifier = c->qualifier,
+														  .value = {(const uint8_t *) &bytes, 8},
+														  .timestamp = HB_TS_LATEST},
+								 .n_changes = 1},
+							 NULL);
 	}
-	(void) hb_row_change(client, operation.table->name,
-						 &(hb_mutation) {.key = {operation.key.data, operation.key.len},
-										 .changes = operation.changes,
-										 .n_changes = operation.n},
-						 NULL);
-	ereport(ERROR,
-			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-			 errmsg("counter out of range"),
-			 errdetail("Table \"%s\", key %s.", operation.table->name,
-					   wt_key_text(t, operation.key))));
+	out_of_range(t, wrapped);
+}
+
+/* Raises the failure of the operation. */
+static _Noreturn void
+fail(WtTable *t, hb_client *client, hb_status status)
+{
+	const hb_error *e = hb_client_error(client);
+	const char *width = strstr(e->message, "it's ");
+	const hb_change *only = NULL;
+	int counters = 0;
+
+	for (int i = 0; i < operation.n; i++)
+		if (operation.changes[i].kind == HB_INCREMENT && counters++ == 0)
+			only = &operation.changes[i];
+	if (status == HB_NOTNUMBER && width != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("cell is not a counter: it has %d bytes, not 8", atoi(width + 5)),
+				 detail(t, counters == 1 ? only : NULL), errhint("A counter is put as a bigint.")));
+	wt_remote_table_fail(operation.table, client, status, "could not change a row of",
+						 psprintf("Key %s.", wt_key_text(t, operation.row->key)));
 }
 
 bool
 wt_row_operation_execute(WtTable *t, const WtEngineCheck *check)
 {
-	WtRemoteTable *r = operation.table;
-	hb_client *client = wt_remote_table_client(r);
-	hb_mutation row = {.key = {operation.key.data, operation.key.len},
-					   .changes = operation.changes,
-					   .n_changes = operation.n};
+	hb_client *client = wt_remote_table_client(operation.table);
+	hb_mutation row = make_list(t);
 	hb_rows *rows = NULL;
 	bool matched = true;
 	hb_status status = HB_OK;
 
-	if (operation.n > 0 && check != NULL)
+	if (row.n_changes > 0 && check != NULL)
 	{
 		hb_condition condition = {
 			.family = family_name(check->family),
@@ -237,18 +390,17 @@ wt_row_operation_execute(WtTable *t, const WtEngineCheck *check)
 			.value = {check->value.data == NULL ? HB_COMPARE_NULL : HB_COMPARE_BINARY,
 					  {check->value.data, check->value.len}}};
 
-		status = hb_check_and_mutate(client, r->name, &condition, &row, &matched, &rows);
+		status = hb_check_and_mutate(client, operation.table->name, &condition, &row, &matched,
+									 &rows);
 	}
-	else if (operation.n > 0)
-		status = hb_row_change(client, r->name, &row, &rows);
+	else if (row.n_changes > 0)
+		status = hb_row_change(client, operation.table->name, &row, &rows);
+	wt_remote_change_take_back(operation.row);
 	if (status == HB_OK)
 		keep_results(rows);
 	hb_rows_free(client, rows);
-	operation.table = NULL;
 	if (status != HB_OK)
-		wt_remote_table_fail(r, client, status, "could not change a row of",
-							 psprintf("Key %s.", wt_key_text(t, operation.key)));
-	operation.table = r;
+		fail(t, client, status);
 	if (matched)
 		check_overflow(t, client);
 	operation.table = NULL;
@@ -269,4 +421,17 @@ wt_row_operation_result(wide_family_id family, wide_bytes qual, wide_bytes *valu
 		}
 	}
 	return false;
+}
+
+static void
+xact_callback(XactEvent event, void *arg)
+{
+	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT)
+		reset();
+}
+
+void
+wt_row_operation_init(void)
+{
+	RegisterXactCallback(xact_callback, NULL);
 }

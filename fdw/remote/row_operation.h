@@ -3,7 +3,8 @@
  *		Operations on one row of HBase that are made at once: increment, append, check_and_mutate.
  *
  * They return what the row has then, so they cannot wait for the commit, and nothing undoes them.
- * Changes of the row between begin and execute are collected and sent as one atomic list.
+ * Changes of the row between begin and execute are sent with them as one atomic list; until then
+ * they are changes of the transaction, which it can read.
  */
 #ifndef WT_ROW_OPERATION_H
 #define WT_ROW_OPERATION_H
@@ -19,16 +20,13 @@
  */
 extern void wt_row_operation_begin(WtTable *t, WtRemoteTable *r, wide_bytes key);
 
-/* Returns: true if the change of this row was taken for the operation; the bytes are copied. */
-extern bool wt_row_operation_take(const WtRemoteTable *r, wide_bytes key, hb_change change);
-
 /* The engine's functions (engine.h): part of the operation. */
 extern void wt_row_operation_increment(wide_family_id family, wide_bytes qual, int64 delta);
 extern void wt_row_operation_append(wide_family_id family, wide_bytes qual, wide_bytes value);
 extern bool wt_row_operation_execute(WtTable *t, const WtEngineCheck *check);
 extern bool wt_row_operation_result(wide_family_id family, wide_bytes qual, wide_bytes *value);
 
-/* An operation that was begun is given up, after an error. */
-extern void wt_row_operation_reset(void);
+/* Installs the callback for the end of transactions. */
+extern void wt_row_operation_init(void);
 
 #endif /* WT_ROW_OPERATION_H */
