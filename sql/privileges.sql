@@ -333,6 +333,7 @@ INSERT INTO priv.matrix (object, statement) VALUES
     ('setting widetable.write_memory', $$SET LOCAL widetable.write_memory = '1MB'$$),
     ('setting widetable.enable_pushdown', $$SET LOCAL widetable.enable_pushdown = off$$),
     ('setting widetable.enable_parallel_scan', $$SET LOCAL widetable.enable_parallel_scan = off$$),
+    ('setting widetable.enable_lookup_ahead', $$SET LOCAL widetable.enable_lookup_ahead = off$$),
     ('setting widetable.enable_direct_modify', $$SET LOCAL widetable.enable_direct_modify = off$$),
     ('setting widetable.directory', $$SET LOCAL widetable.directory = '/tmp'$$),
     ('setting widetable.cache_size', $$SET LOCAL widetable.cache_size = '2MB'$$),

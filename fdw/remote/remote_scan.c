@@ -16,7 +16,6 @@
 #include "fdw/remote/remote_scan.h"
 
 #include "access/xact.h"
-#include "commands/explain.h"
 #include "miscadmin.h"
 #include "storage/lock.h"
 #include "storage/proc.h"
@@ -808,35 +807,6 @@ wt_remote_scan_statistics(const wide_scan *scan, wide_scan_stats *out)
 		out->blocks_read += (uint64_t) h->calls;
 		out->blocks_cached += (uint64_t) h->bytes;
 	}
-}
-
-void
-wt_remote_scan_show(const wide_scan_stats *st, struct ExplainState *es)
-{
-	if (es->format == EXPLAIN_FORMAT_TEXT)
-	{
-		ExplainPropertyText("HBase",
-							psprintf(UINT64_FORMAT " calls, " UINT64_FORMAT " rows, " UINT64_FORMAT
-												   " cells, " UINT64_FORMAT " kB, " UINT64_FORMAT
-												   " regions, " UINT64_FORMAT " retries",
-									 st->blocks_read, st->tombstones, st->cells_scanned,
-									 (st->blocks_cached + 1023) / 1024, st->files_read,
-									 st->files_skipped_key),
-							es);
-		return;
-	}
-	ExplainPropertyInteger("Calls", NULL, (int64) st->blocks_read, es);
-	ExplainPropertyInteger("Rows Received", NULL, (int64) st->tombstones, es);
-	ExplainPropertyInteger("Cells Received", NULL, (int64) st->cells_scanned, es);
-	ExplainPropertyInteger("Bytes Received", NULL, (int64) st->blocks_cached, es);
-	ExplainPropertyInteger("Regions", NULL, (int64) st->files_read, es);
-	ExplainPropertyInteger("Retries", NULL, (int64) st->files_skipped_key, es);
-}
-
-void
-wt_remote_scan_explain(WtTable *t, struct ExplainState *es)
-{
-	ExplainPropertyText("HBase Table", wt_remote_table(t)->name, es);
 }
 
 bool
