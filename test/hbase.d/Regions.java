@@ -5,13 +5,14 @@ import org.apache.hadoop.hbase.client.*;
 
 /**
  * What tests do to tables of HBase without widetable: COMMAND TABLE.
- * churn TABLE SECONDS moves, splits and merges regions while a client works.
+ * churn TABLE N moves, splits and merges regions N times while a client works, for two minutes at most.
  */
 public class Regions {
-    static void churn(Admin admin, TableName table, int seconds) throws Exception {
+    static void churn(Admin admin, TableName table, int n) throws Exception {
         Random random = new Random(Long.getLong("seed", System.nanoTime()));
         int moves = 0, splits = 0, merges = 0, failed = 0;
-        for (long end = System.currentTimeMillis() + seconds * 1000L; System.currentTimeMillis() < end;) {
+        long end = System.currentTimeMillis() + 120000;
+        while (moves + splits + merges < n && System.currentTimeMillis() < end) {
             try {
                 List<RegionInfo> all = admin.getRegions(table);
                 all.sort(RegionInfo.COMPARATOR);

@@ -63,8 +63,8 @@ fault() {
 		0) s=$(($1 / 5 % 3 + 1)); echo "# round $1: region server $s is killed"
 			cluster kill-server $s; sleep 8; cluster start-server $s; cluster wait 3 ;;
 		1) echo "# round $1: regions move, split and merge"
-			regions churn faults_fixed 12 & c1=$!
-			regions churn faults_ledger 12; wait $c1 ;;
+			regions churn faults_fixed 20 & c1=$!
+			regions churn faults_ledger 10; wait $c1 ;;
 		2) echo "# round $1: region server 2 is paused"
 			cluster pause-server 2; sleep 2.5; cluster resume-server 2; sleep 4
 			back 2 ;;
