@@ -39,6 +39,7 @@
 #include "fdw/store/bytes.h"
 #include "fdw/table/bytes_text.h"
 #include "fdw/table/encoding.h"
+#include "fdw/table/engine.h"
 #include "fdw/table/lookup.h"
 #include "fdw/table/table.h"
 #include "fdw/table/type_kind.h"
@@ -53,15 +54,27 @@
 
 /* ------------------------------------------------------------------ rows */
 
+/* Returns: the families that are stored; palloc'd. */
+static wide_family *
+families_of(WtTable *before, wide_table_id table, int *n)
+{
+	WtEngineTable e;
+
+	if (before->engine == NULL)
+		return wt_binding_families(wt_batch(false), table, n);
+	*n = 0;
+	return before->engine->find(before, false, &e) ? before->engine->families(&e, n) : NULL;
+}
+
 /*
  * Returns: true if the newest state of the stored table has a row, with this transaction's
  * changes.  With a family: a row without the cell family:qual.
  */
 static bool
-find_row(wide_table_id table, const char *family, wide_bytes qual)
+find_row(WtTable *before, wide_table_id table, const char *family, wide_bytes qual)
 {
 	int n;
-	wide_family *have = wt_binding_families(wt_batch(false), table, &n);
+	wide_family *have = families_of(before, table, &n);
 	wide_scan_family *fam = palloc0(sizeof(wide_scan_family) * WT_MAX_FAMILIES);
 	wide_range all = {{(const uint8 *) "", 0}, {NULL, 0}};
 	wide_scan_spec spec = {.families = fam, .ranges = &all, .nranges = 1};
@@ -94,9 +107,9 @@ find_row(wide_table_id table, const char *family, wide_bytes qual)
 }
 
 static bool
-has_rows(wide_table_id table)
+has_rows(WtTable *before, wide_table_id table)
 {
-	return find_row(table, NULL, (wide_bytes) {NULL, 0});
+	return find_row(before, table, NULL, (wide_bytes) {NULL, 0});
 }
 
 /* -------------------------------------------------- recording the old cell */
@@ -147,8 +160,9 @@ check_dropped(WtTable *before, const WtColumn *c)
 {
 	wide_table wt;
 
-	if (c->role == WT_KEY && before->engine == NULL &&
-		wt_binding_find(before->relid, &wt) == WIDE_OK && has_rows(wt.id))
+	if (c->role == WT_KEY &&
+		(before->engine != NULL || wt_binding_find(before->relid, &wt) == WIDE_OK) &&
+		has_rows(before, before->engine != NULL ? 0 : wt.id))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("cannot drop key column \"%s\" of foreign table \"%s\" while it has rows",
@@ -421,7 +435,7 @@ check_not_null(WtTable *before, WtTable *after, wide_table_id table)
 			strcmp(before->families[b->family].name, family) == 0 &&
 			wt_bytes_equal(b->qual, b->qual_len, a->qual, a->qual_len))
 			continue;
-		if (find_row(table, family, (wide_bytes) {a->qual, a->qual_len}))
+		if (find_row(before, table, family, (wide_bytes) {a->qual, a->qual_len}))
 			ereport(ERROR,
 					(errcode(ERRCODE_NOT_NULL_VIOLATION),
 					 errmsg("column \"%s\" of relation \"%s\" contains null values",
@@ -441,9 +455,9 @@ wt_alter_check(WtTable *before, WtTable *after, wide_table_id table)
 	const WtColumn *c = type_change(before, after);
 
 	/* nor may a row be written through another foreign table */
-	if (key != NULL || c != NULL)
+	if ((key != NULL || c != NULL) && before->engine == NULL)
 		wt_ddl_lock_stored_table(table, AccessExclusiveLock);
-	if ((key == NULL && c == NULL) || !has_rows(table))
+	if ((key == NULL && c == NULL) || !has_rows(before, table))
 	{
 		check_not_null(before, after, table);
 		return;

@@ -35,7 +35,7 @@ extern bool wt_alter_record_families(WtTable *before, WtTable *after);
 
 /*
  * Refuses a change that would misread stored bytes.  Requires: the stored table is locked
- * (ddl_lock.h).
+ * (ddl_lock.h).  table is not used for a table of another engine.
  * Errors: 55000; 23502 if a column that becomes NOT NULL has no value in some row.
  */
 extern void wt_alter_check(WtTable *before, WtTable *after, wide_table_id table);

@@ -598,6 +598,13 @@ define_elsewhere(Relation rel, WtTable *before)
 		wt_catalog_option_set_table(t->relid, "table_name", before->table_name);
 		t = wt_table_parse(rel);
 	}
+	if (before != NULL && wt_alter_record_cells(before, t))
+		t = wt_table_parse(rel);
+	if (wt_alter_record_families(before, t))
+		t = wt_table_parse(rel);
+	if (before != NULL && before->engine == t->engine &&
+		strcmp(before->table_name, t->table_name) == 0)
+		wt_alter_check(before, t, 0);
 	t->engine->define(t, before == NULL);
 }
 

@@ -177,6 +177,7 @@ append_json(WtCall *c, JsonbContainer *object)
 
 		CHECK_FOR_INTERRUPTS();
 		wt_cell_argument_find(c, wt_cell_argument_json_key(&w.key), ACL_INSERT | ACL_UPDATE, &cell);
+		wt_write_functions_check_alone(c, cell.ref.column);
 		initStringInfo(&addition);
 		initStringInfo(&out);
 		(void) wt_map_json_text(&w.value, &addition);
@@ -391,22 +392,6 @@ mutate_all(WtCall *c, Jsonb *list)
 	}
 }
 
-/*
- * Ends the change.  In an engine without row locks it is made if the cell still is as it was read.
- * Returns: false if another change of it came in between: the caller reads it again.
- */
-static bool
-end_change(WtCall *c, const WtCallCell *cell)
-{
-	WtEngineCheck check = {.family = cell->ref.family, .qual = cell->ref.qual};
-
-	if (c->t->engine == NULL)
-		return true;
-	if (cell->ref.found)
-		check.value = cell->ref.value;
-	return c->t->engine->row_execute(c->t, &check);
-}
-
 PG_FUNCTION_INFO_V1(wt_sql_check_and_mutate);
 
 Datum
@@ -450,6 +435,6 @@ wt_sql_check_and_mutate(PG_FUNCTION_ARGS)
 							get_fn_expr_argtype(fcinfo->flinfo, 4));
 		mutate_all(&c, lists[holds ? 0 : 1]);
 		wt_cell_argument_finish(&c, true);
-	} while (!end_change(&c, &cell));
+	} while (!wt_write_functions_end_change(&c, &cell));
 	PG_RETURN_BOOL(holds);
 }

@@ -132,6 +132,37 @@ wt_write_functions_check_counter(WtCall *c, const WtCallCell *cell)
 				 errhint("A counter is a bigint column with encoding \"counter\" or \"binary\".")));
 }
 
+/* Returns: true if a value of the column must pass checks that an engine cannot make. */
+static bool
+is_checked(const WtColumn *col)
+{
+	return col != NULL && (col->nested || OidIsValid(col->domain) || col->typmod >= 0);
+}
+
+void
+wt_write_functions_check_alone(const WtCall *c, const WtColumn *col)
+{
+	if (c->t->engine != NULL && is_checked(col))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot change column \"%s\" of table \"%s\" with others", col->name,
+						c->relname),
+				 errdetail("Its new value must be checked before the engine \"%s\" makes the change.",
+						   c->t->engine->name)));
+}
+
+bool
+wt_write_functions_end_change(WtCall *c, const WtCallCell *cell)
+{
+	WtEngineCheck check = {.family = cell->ref.family, .qual = cell->ref.qual};
+
+	if (c->t->engine == NULL)
+		return true;
+	if (cell->ref.found)
+		check.value = cell->ref.value;
+	return c->t->engine->row_execute(c->t, &check);
+}
+
 /* Deltas of cells, by cell and then by their place in the argument. */
 typedef struct DeltaOrder
 {
@@ -194,6 +225,7 @@ wt_write_functions_increment(WtCall *c, WtCallCell *cells, const int64 *deltas, 
 	{
 		wt_write_functions_check_counter(c, &cells[i]);
 		refs[i] = cells[i].ref;
+		wt_write_functions_check_alone(c, refs[i].column);
 		if (c->t->engine != NULL)
 			c->t->engine->row_increment(refs[i].family, refs[i].qual, deltas[i]);
 	}
@@ -270,6 +302,32 @@ wt_write_functions_parse_deltas(WtCall *c, JsonbContainer *object, AclMode mode,
 	return n;
 }
 
+/* Increments a counter whose value is checked, in another engine: if it still is as it was read. */
+static int64
+increment_checked(WtCall *c, WtCallCell *cell, int64 delta)
+{
+	int64 result;
+	uint64 bytes;
+
+	wt_write_functions_check_counter(c, cell);
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		wt_call_begin_change(c);
+		wt_cell_argument_read_newest(c, &cell->ref, 1);
+		if (pg_add_s64_overflow(counter_value(c, cell), delta, &result))
+			ereport(ERROR,
+					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("counter out of range"),
+					 wt_cell_argument_errdetail(c, cell->name)));
+		wt_cell_argument_check_domain(cell->ref.column, Int64GetDatum(result));
+		bytes = pg_hton64((uint64) result);
+		wt_cell_argument_put(c, &cell->ref, WIDE_TS_AUTO, 0,
+							 (wide_bytes) {(const uint8 *) &bytes, sizeof(bytes)});
+		wt_cell_argument_finish(c, true);
+	} while (!wt_write_functions_end_change(c, cell));
+	return result;
+}
+
 PG_FUNCTION_INFO_V1(wt_sql_increment);
 
 Datum
@@ -289,8 +347,10 @@ wt_sql_increment(PG_FUNCTION_ARGS)
 	if (!find_cell(&c, fcinfo, "increment()", "delta", ACL_SELECT | ACL_INSERT | ACL_UPDATE, &cell,
 				   &elsewhere))
 		return elsewhere;
-	wt_call_begin_change(&c);
 	delta = PG_GETARG_INT64(3);
+	if (c.t->engine != NULL && is_checked(cell.ref.column))
+		PG_RETURN_INT64(increment_checked(&c, &cell, delta));
+	wt_call_begin_change(&c);
 	wt_write_functions_increment(&c, &cell, &delta, &result, 1);
 	wt_cell_argument_finish(&c, true);
 	wt_call_end_change(&c);
@@ -351,8 +411,11 @@ wt_write_functions_append(WtCall *c, WtCallCell *cell, wide_bytes addition, Stri
 				 errdetail("It is of type %s with encoding \"%s\".", format_type_be(col->typid),
 						   wt_encoding_name(col->enc)),
 				 errhint("Columns with encoding \"text\" or \"bytes\" can be appended to.")));
-	if (c->t->engine != NULL)
+	if (c->t->engine != NULL && !is_checked(col))
 	{
+		/* what is valid text stays so when valid text follows */
+		if (col != NULL)
+			(void) wt_cell_value_decode(col, NULL, c->key, addition.data, (int) addition.len);
 		c->t->engine->row_append(cell->ref.family, cell->ref.qual, addition);
 		c->wrote = true;
 		return;
@@ -393,19 +456,26 @@ wt_sql_append(PG_FUNCTION_ARGS)
 	struct varlena *value;
 	StringInfoData out;
 	Datum elsewhere;
+	bool checked;
 
 	if (!find_cell(&c, fcinfo, "append()", "value", ACL_SELECT | ACL_INSERT | ACL_UPDATE, &cell,
 				   &elsewhere))
 		return elsewhere;
-	wt_call_begin_change(&c);
 	value = PG_GETARG_VARLENA_PP(3);
 	initStringInfo(&out);
-	wt_write_functions_append(&c, &cell,
-							  (wide_bytes) {(uint8 *) VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value)},
-							  &out);
-	wt_cell_argument_finish(&c, true);
-	wt_call_end_change(&c);
-	if (c.t->engine != NULL)
+	checked = c.t->engine != NULL && is_checked(cell.ref.column);
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		resetStringInfo(&out);
+		wt_call_begin_change(&c);
+		wt_write_functions_append(
+			&c, &cell, (wide_bytes) {(uint8 *) VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value)}, &out);
+		wt_cell_argument_finish(&c, true);
+	} while (checked && !wt_write_functions_end_change(&c, &cell));
+	if (!checked)
+		wt_call_end_change(&c);
+	if (c.t->engine != NULL && !checked)
 	{
 		wide_bytes made = result_of(&c, &cell);
 

@@ -30,6 +30,17 @@ extern int wt_write_functions_parse_deltas(WtCall *c, JsonbContainer *object, Ac
 /* Appends bytes to the cell's value; the new value is in out.  Requires: the row lock. */
 extern void wt_write_functions_append(WtCall *c, WtCallCell *cell, wide_bytes addition,
 									  StringInfo out);
+
+/*
+ * Ends the change.  In an engine without row locks it is made if the cell still is as it was read.
+ * Returns: false if another change of it came in between: the caller reads it again.
+ */
+extern bool wt_write_functions_end_change(WtCall *c, const WtCallCell *cell);
+
+/* Errors: 0A000 in an engine without row locks, if values of the column (may be NULL) are checked:
+ * it is changed alone, by the value that was read. */
+extern void wt_write_functions_check_alone(const WtCall *c, const WtColumn *col);
+
 /*
  * Puts the cells of {"f:q": value, ...}; JSON null deletes the column, as in map
  * columns.  above: the row is locked, and the new timestamps exceed those of the

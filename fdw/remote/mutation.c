@@ -114,10 +114,10 @@ find_needless(places_hash *h, const WtRemoteChange *const *list, int n, bool *ne
 
 		needless[i] = place_of(h, c, true, false, 0)->removed ||
 					  (!of_family(c) && place_of(h, c, false, false, 0)->removed);
-		if (c->kind == 0)
+		if (c->kind == 0 || c->ts == WIDE_TS_AUTO)
 		{
 			p = place_of(h, c, false, true, 0);
-			needless[i] = needless[i] || p->put;
+			needless[i] = needless[i] || p->put || c->kind != 0;
 			p->put = true;
 		}
 		else if (c->ts == WIDE_TS_MAX && c->kind == 1 + WIDE_DELETE_FAMILY)
@@ -288,7 +288,10 @@ wt_mutation_make(const WtRemoteRow *row, hb_mutation **out)
 		places_destroy(h);
 	}
 	else if (n == 1)
+	{
 		pass[0] = 1;
+		needless[0] = list[0]->kind != 0 && list[0]->ts == WIDE_TS_AUTO;
+	}
 	*out = palloc(sizeof(hb_mutation) * passes);
 	/* the lists follow each other: pass[] does not fall */
 	for (int p = 1, i = 0; p <= passes; p++)

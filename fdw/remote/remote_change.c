@@ -21,6 +21,7 @@
 #include "utils/memutils.h"
 
 #include "fdw/store/bytes.h"
+#include "fdw/store/clock.h"
 #include "fdw/table/key_text.h"
 
 typedef struct Level
@@ -38,6 +39,7 @@ static int nrows = 0;
 static WtRemoteRow **sorted = NULL; /* nsorted rows by table and key; older than nrows: stale */
 static int nsorted = 0;
 static Level *levels = NULL;
+static int64 provisional = 0; /* 0: not needed yet */
 static int nlevels = 0, levels_max = 0;
 
 /* -------------------------------------------------------------------- rows */
@@ -264,6 +266,8 @@ wt_remote_change_put(WtTable *t, wide_family_id family, wide_bytes key, wide_byt
 {
 	WtRemoteChange *c;
 
+	if (provisional != 0 && ts == provisional)
+		ts = WIDE_TS_AUTO;
 	check_timestamp(t, ts, key);
 	c = add_change(family, key, 0, qual);
 	c->ts = ts;
@@ -278,11 +282,15 @@ wt_remote_change_put(WtTable *t, wide_family_id family, wide_bytes key, wide_byt
  * all versions, with the highest timestamp, and each delete of the family has one with it.
  */
 static void
-check_bare(WtTable *t, const WtRemoteFamily *f, wide_delete *kind, wide_bytes key, int64 ts)
+check_bare(WtTable *t, const WtRemoteFamily *f, wide_delete *kind, wide_bytes key, int64 *ts)
 {
-	if (*kind == WIDE_DELETE_VERSION && ts == WIDE_TS_MAX && f->opt.versions == 1)
+	/* where there is one version */
+	if (*kind == WIDE_DELETE_VERSION && f->opt.versions == 1)
+	{
 		*kind = WIDE_DELETE_COLUMN;
-	if (*kind == WIDE_DELETE_VERSION || (*kind == WIDE_DELETE_COLUMN && ts != WIDE_TS_MAX))
+		*ts = WIDE_TS_MAX;
+	}
+	if (*kind == WIDE_DELETE_VERSION || (*kind == WIDE_DELETE_COLUMN && *ts != WIDE_TS_MAX))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot delete single versions of a cell without a qualifier in HBase"),
@@ -295,6 +303,12 @@ void
 wt_remote_change_remove(WtTable *t, wide_delete kind, wide_family_id family, wide_bytes key,
 						wide_bytes qual, int64 ts)
 {
+	/* the version of this transaction */
+	if (provisional != 0 && ts == provisional && kind == WIDE_DELETE_VERSION)
+	{
+		add_change(family, key, 1 + (int) kind, qual)->ts = WIDE_TS_AUTO;
+		return;
+	}
 	check_timestamp(t, ts, key);
 	if (kind == WIDE_DELETE_FAMILY || kind == WIDE_DELETE_FAMILY_VERSION)
 		qual.len = 0;
@@ -304,9 +318,18 @@ wt_remote_change_remove(WtTable *t, wide_delete kind, wide_family_id family, wid
 		const WtRemoteTable *r = wt_remote_table_of(family, &at);
 
 		if (r->families[at].exact)
-			check_bare(t, &r->families[at], &kind, key, ts);
+			check_bare(t, &r->families[at], &kind, key, &ts);
 	}
 	add_change(family, key, 1 + (int) kind, qual)->ts = ts;
+}
+
+int64
+wt_remote_change_provisional(void)
+{
+	/* not a whole millisecond: no stored version has it */
+	if (provisional == 0)
+		provisional = wt_clock_now() / 1000 * 1000 + 1;
+	return provisional;
 }
 
 bool
@@ -374,6 +397,7 @@ wt_remote_change_forget(void)
 	levels = NULL;
 	nchanges = changes_max = nrows = nsorted = nlevels = levels_max = 0;
 	nbuckets = 0;
+	provisional = 0;
 }
 
 int

@@ -21,7 +21,8 @@ typedef struct WtRemoteChange
 	int before; /* index of the row's change before this one; -1: none */
 	bool taken; /* by an operation on the row: the row has it no more */
 	struct WtRemoteRow *row;
-	int64 ts;	  /* microseconds, WIDE_TS_AUTO or, for deletes, WIDE_TS_MAX */
+	int64 ts;	  /* microseconds; for deletes WIDE_TS_MAX; WIDE_TS_AUTO: of a put without one, and
+				   * of the delete of its version */
 	int64 ttl_us; /* of a put */
 	wide_bytes qual, value;
 } WtRemoteChange;
@@ -42,6 +43,12 @@ extern void wt_remote_change_put(WtTable *t, wide_family_id family, wide_bytes k
 								 int64 ts, int64 ttl_us, wide_bytes value);
 extern void wt_remote_change_remove(WtTable *t, wide_delete kind, wide_family_id family,
 									wide_bytes key, wide_bytes qual, int64 ts);
+
+/*
+ * Returns: the timestamp under which cells are shown that get their own at commit.  A put with it
+ * is one without a timestamp, and a delete of a version with it removes such a put.
+ */
+extern int64 wt_remote_change_provisional(void);
 
 /* Returns: true if the transaction has changes of the table that are not sent. */
 extern bool wt_remote_change_any(const WtRemoteTable *r);

@@ -14,7 +14,6 @@
 #include "utils/memutils.h"
 
 #include "fdw/store/bytes.h"
-#include "fdw/store/clock.h"
 
 /* Timestamp of a cell that gets its own at commit, in milliseconds: above all others. */
 #define PROVISIONAL PG_INT64_MAX
@@ -75,6 +74,8 @@ apply_delete(hb_cell *m, int n, const WtRemoteChange *d)
 	/* without a timestamp: the newest version */
 	if (!up_to && d->ts == WIDE_TS_MAX && n > 0)
 		ts = m[0].timestamp;
+	if (d->ts == WIDE_TS_AUTO)
+		ts = PROVISIONAL;
 	for (int i = 0; i < n; i++)
 		if (up_to ? m[i].timestamp > ts : m[i].timestamp != ts)
 			m[left++] = m[i];
@@ -308,7 +309,7 @@ wt_remote_row_make(WtRemoteWant *w, wide_bytes key, const hb_row *from, const Wt
 {
 	const hb_cell *cells = from != NULL ? from->cells : NULL;
 	int n = from != NULL ? from->n_cells : 0, taken = 0;
-	int64 now = own != NULL ? wt_clock_now() : 0;
+	int64 now = own != NULL ? wt_remote_change_provisional() : 0;
 	bool exists = false;
 
 	if (own != NULL)
