@@ -287,7 +287,8 @@ take_record(void *arg, const wide_replay_event *ev)
 		return WIDE_OK;
 	if (b[0] == RECORD_PREPARED)
 		return take_prepared(r, ev->payload);
-	if (b[0] != RECORD_DATA || get_u32le(b + 4) != r->nchunks ||
+	/* the first record of any batch names no other; one that has only locked rows has none */
+	if (b[0] != RECORD_DATA || r->id == 0 || get_u32le(b + 4) != r->nchunks ||
 		(ev->lsn != r->id && get_u64le(b + 8) != r->id))
 		return WIDE_OK;
 	r->nchunks++;
