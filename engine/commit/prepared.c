@@ -440,8 +440,12 @@ finish(wide_db *db, const prepared_entry *e)
 	injection_point("prepared-opened");
 	TRY_GOTO(wide_batch_finish(b, &lsn));
 	injection_point("prepared-finished");
-	TRY_GOTO(db->log.sync(db->log.ctx, lsn));
-	TRY_GOTO(wide_publish(db, lsn));
+	st = db->log.sync(db->log.ctx, lsn);
+	if (st == WIDE_OK)
+		st = wide_publish(db, lsn);
+	/* whoever tries again would log a second FINISH record, which no replay could place */
+	if (st != WIDE_OK)
+		wide_poison(db, "the end of a prepared transaction could not be made durable");
 done:
 	if (b != NULL)
 		wide_batch_free(b);
