@@ -530,7 +530,11 @@ wide_prepared_relog(wide_db *db, uint64_t lsn)
 		if (e->confirmed && e->start < lsn)
 			st = relog(db, e);
 		prepared_unclaim(db, e);
-		TRY(st);
+		if (st == WIDE_POISONED || st == WIDE_INTERRUPTED)
+			return st;
+		/* one that cannot be read does not keep the log for the others */
+		if (st != WIDE_OK)
+			failed = st;
 	}
-	return WIDE_OK;
+	return failed;
 }
