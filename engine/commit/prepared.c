@@ -511,9 +511,25 @@ done:
 	return st;
 }
 
+uint64_t
+wide_prepared_start(wide_db *db, uint64_t xid)
+{
+	uint64_t start = 0;
+
+	if (segment_lock(db, LOCK_COMMIT) != WIDE_OK)
+		return 0;
+	for (uint32_t i = 0; i < atomic_load(&db->seg->prepared.high) && start == 0; i++)
+		if (atomic_load(&db->seg->prepared.entry[i].xid) == xid)
+			start = db->seg->prepared.entry[i].start;
+	segment_unlock(db, LOCK_COMMIT);
+	return start;
+}
+
 wide_status
 wide_prepared_relog(wide_db *db, uint64_t lsn)
 {
+	wide_status failed = WIDE_OK;
+
 	for (uint32_t i = 0; i < atomic_load(&db->seg->prepared.high); i++)
 	{
 		prepared_entry *e = &db->seg->prepared.entry[i];
