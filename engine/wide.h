@@ -704,6 +704,8 @@ extern bool wide_prepared_any(const wide_db *db);
 /* Stores up to max of them, of *at and later (begin with 0), and returns their number; *at is then
  * for the next call. */
 extern int wide_prepared_list(wide_db *db, uint32_t *at, uint64_t *xids, int max);
+/* Returns: from where on the log is kept for the transaction; 0: it is not known. */
+extern uint64_t wide_prepared_start(wide_db *db, uint64_t xid);
 /*
  * The host has ended the transaction: publishes its batch, durably, or forgets it, and releases its
  * row locks.  Waits while another process does this, and does nothing if one has done it.

@@ -28,6 +28,7 @@ typedef struct parked
 	bool early;		/* its catalog changes are applied */
 	uint32_t nchunks;
 	uint64_t committed; /* LSN of the external commit, 0 = not known */
+	bool presumed;		/* by what the host says: its commit record may still come */
 	int64_t time;		/* of the external commit, 0 = not known */
 	int64_t commit_ts;	/* for its cells, if it were finished now (follow.c) */
 	buffer data;		/* the payload so far */

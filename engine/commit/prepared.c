@@ -287,7 +287,8 @@ take_record(void *arg, const wide_replay_event *ev)
 		return WIDE_OK;
 	if (b[0] == RECORD_PREPARED)
 		return take_prepared(r, ev->payload);
-	if (b[0] != RECORD_DATA || get_u32le(b + 4) != r->nchunks ||
+	/* the first record of any batch names no other; one that has only locked rows has none */
+	if (b[0] != RECORD_DATA || r->id == 0 || get_u32le(b + 4) != r->nchunks ||
 		(ev->lsn != r->id && get_u64le(b + 8) != r->id))
 		return WIDE_OK;
 	r->nchunks++;
@@ -439,8 +440,12 @@ finish(wide_db *db, const prepared_entry *e)
 	injection_point("prepared-opened");
 	TRY_GOTO(wide_batch_finish(b, &lsn));
 	injection_point("prepared-finished");
-	TRY_GOTO(db->log.sync(db->log.ctx, lsn));
-	TRY_GOTO(wide_publish(db, lsn));
+	st = db->log.sync(db->log.ctx, lsn);
+	if (st == WIDE_OK)
+		st = wide_publish(db, lsn);
+	/* whoever tries again would log a second FINISH record, which no replay could place */
+	if (st != WIDE_OK)
+		wide_poison(db, "the end of a prepared transaction could not be made durable");
 done:
 	if (b != NULL)
 		wide_batch_free(b);
@@ -506,9 +511,25 @@ done:
 	return st;
 }
 
+uint64_t
+wide_prepared_start(wide_db *db, uint64_t xid)
+{
+	uint64_t start = 0;
+
+	if (segment_lock(db, LOCK_COMMIT) != WIDE_OK)
+		return 0;
+	for (uint32_t i = 0; i < atomic_load(&db->seg->prepared.high) && start == 0; i++)
+		if (atomic_load(&db->seg->prepared.entry[i].xid) == xid)
+			start = db->seg->prepared.entry[i].start;
+	segment_unlock(db, LOCK_COMMIT);
+	return start;
+}
+
 wide_status
 wide_prepared_relog(wide_db *db, uint64_t lsn)
 {
+	wide_status failed = WIDE_OK;
+
 	for (uint32_t i = 0; i < atomic_load(&db->seg->prepared.high); i++)
 	{
 		prepared_entry *e = &db->seg->prepared.entry[i];
@@ -525,7 +546,11 @@ wide_prepared_relog(wide_db *db, uint64_t lsn)
 		if (e->confirmed && e->start < lsn)
 			st = relog(db, e);
 		prepared_unclaim(db, e);
-		TRY(st);
+		if (st == WIDE_POISONED || st == WIDE_INTERRUPTED)
+			return st;
+		/* one that cannot be read does not keep the log for the others */
+		if (st != WIDE_OK)
+			failed = st;
 	}
-	return WIDE_OK;
+	return failed;
 }

@@ -41,17 +41,19 @@ replace(wide_db *db, parked *copy, uint64_t lsn)
 	while ((old = find(db, copy->xid, copy)) != NULL)
 	{
 		copy->committed = old->committed;
+		copy->presumed = old->presumed;
 		copy->time = old->time;
 		copy->early = old->early;
 		parked_remove(db, old);
 	}
-	/* the commit record may be before the log that this replay reads */
+	/* the commit record may be before the log that this replay reads, or behind this record: the
+	 * host may have gone on */
 	if (copy->committed == 0 && copy->nchunks > 0 &&
 		atomic_load(&db->seg->state) == WIDE_FOLLOWING && db->host.committed != NULL &&
 		db->host.committed(db->host.ctx, copy->xid))
 	{
 		copy->committed = lsn;
-		copy->early = true;
+		copy->presumed = copy->early = true;
 	}
 	db->replay->waiting_moved |= copy->committed != 0;
 }

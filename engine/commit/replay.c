@@ -645,8 +645,9 @@ ended(wide_db *db, const wide_replay_event *ev)
 	for (parked *p = db->replay->first, *next; p != NULL; p = next)
 	{
 		next = p->next;
-		if (p->xid == 0 || p->xid != ev->xid || p->committed != 0)
+		if (p->xid == 0 || p->xid != ev->xid || (p->committed != 0 && !p->presumed))
 			continue;
+		p->presumed = false;
 		/* a transaction that has only locked rows leaves nothing when it ends */
 		if (ev->kind != WIDE_REPLAY_COMMIT || p->nchunks == 0)
 		{

@@ -36,6 +36,7 @@
 
 static ProcessUtility_hook_type prev_utility_hook = NULL;
 static uint64 preparing = 0; /* this transaction, which is in the engine's table; 0: none */
+static bool ending = false;	 /* this session is included in anchor->ending */
 
 /* ------------------------------------------------------------------- prepare */
 
@@ -112,9 +113,19 @@ wt_twophase_prepared(void)
 	preparing = 0;
 }
 
+/* Also after an error in the statement. */
+static void
+ends_no_more(void)
+{
+	if (ending)
+		pg_atomic_fetch_sub_u32(&wt_anchor()->ending, 1);
+	ending = false;
+}
+
 void
 wt_twophase_end(void)
 {
+	ends_no_more();
 	if (preparing != 0 && wt_store_db_if_open() != NULL)
 		wide_prepared_cancel(wt_store_db_if_open(), preparing);
 	preparing = 0;
@@ -137,6 +148,13 @@ utility(PlannedStmt *pstmt, const char *query, bool read_only_tree, ProcessUtili
 {
 	bool ends = ends_prepared(pstmt->utilityStmt);
 
+	if (ends && !ending && wt_store_db_if_open() != NULL)
+	{
+		/* what was ended before comes first in the log */
+		wt_prepared_settle_quietly();
+		pg_atomic_fetch_add_u32(&wt_anchor()->ending, 1);
+		ending = true;
+	}
 	if (prev_utility_hook)
 		prev_utility_hook(pstmt, query, read_only_tree, context, params, env, dest, qc);
 	else
@@ -146,6 +164,7 @@ utility(PlannedStmt *pstmt, const char *query, bool read_only_tree, ProcessUtili
 	wt_stop_point("prepared-ended");
 	/* an error would say that the statement has failed, which it has not; the keeper tries again */
 	wt_prepared_settle_quietly();
+	ends_no_more();
 	if (wt_anchor_if_known() != NULL)
 		wt_background_process_wake(&wt_anchor()->keeper);
 }

@@ -29,11 +29,27 @@ static wide_log real; /* the log of the file */
 static uint64_t prepared_at; /* behind the record that ends here: XID is prepared; 0: never */
 static uint64_t restarted_at;
 
+/* Another process logs the first DATA record of a batch in front of each PREPARED record. */
+static bool crowded;
+static bool sync_fails;
+/* The log is followed, and the host says that XID has committed. */
+static bool followed;
+
 static wide_status
 capture(void *ctx, bool external, const wide_bytes *parts, int n, uint64_t *lsn)
 {
-	uint64_t start = real.end(ctx);
+	uint64_t start;
 
+	if (crowded && parts[0].data[0] == RECORD_PREPARED)
+	{
+		uint8_t data[RECORD_DATA_HEAD + 1] = {0};
+
+		crowded = false;
+		payload_record_data(data, 0, 0);
+		assert_ok(capture(ctx, false, &(wide_bytes) {data, sizeof data}, 1, lsn));
+		crowded = true;
+	}
+	start = real.end(ctx);
 	assert_ok(real.append(ctx, external, parts, n, lsn));
 	assert_true(nrecords < RECORDS);
 	records[nrecords].start = start;
@@ -62,6 +78,18 @@ read_log(void *ctx, uint64_t from, uint64_t to, wide_replay_fn fn, void *arg)
 	return WIDE_OK;
 }
 
+static wide_status
+sync_log(void *ctx, uint64_t lsn)
+{
+	return sync_fails ? WIDE_IO : real.sync(ctx, lsn);
+}
+
+static bool
+committed(void *ctx, uint64_t xid)
+{
+	return xid == XID;
+}
+
 typedef struct replaying
 {
 	wide_replay_fn fn;
@@ -73,7 +101,13 @@ static wide_status
 pass(void *arg, const wide_replay_event *ev)
 {
 	replaying *r = arg;
+	wide_db *db = r->arg;
 
+	if (followed && atomic_load(&db->seg->state) == WIDE_RECOVERING)
+	{
+		db->host.committed = committed;
+		assert_ok(wide_follow_show(db, ev->start, ev->start));
+	}
 	if (ev->kind == WIDE_REPLAY_RECORD)
 	{
 		records[nrecords].start = ev->start;
@@ -108,6 +142,7 @@ opening(wide_log *log)
 	log->append = capture;
 	log->replay = replay;
 	log->read = read_log;
+	log->sync = sync_log;
 	nrecords = 0;
 }
 
@@ -123,6 +158,7 @@ begin_store(size_t memtable, uint32_t buckets)
 	s.config.lock_buckets = buckets;
 	s.opening = opening;
 	prepared_at = restarted_at = 0;
+	crowded = followed = sync_fails = false;
 	assert_ok(store_open(&s));
 	wide_family_defaults(&opt);
 	store_table(&s, &opt, 1, &table, &family);
@@ -436,6 +472,72 @@ test_only_locks(void **state)
 	end_store();
 }
 
+/* Records of others lie among those of one that has only locked rows. */
+static void
+test_only_locks_crowded(void **state)
+{
+	begin_store(256 * 1024, 64);
+	crowded = true;
+	file_log_set_xid(&s.log, XID);
+	assert_ok(lock("a"));
+	assert_ok(wide_prepared_begin(s.db, NULL, XID));
+	wide_row_unlock(s.db, 0);
+	wide_prepared_confirm(s.db, XID);
+	for (int i = 0; i < 2; i++)
+		assert_ok(wide_prepared_relog(s.db, UINT64_MAX));
+	expect_locked(true);
+	assert_ok(wide_flush(s.db));
+	crash();
+	expect_locked(true);
+	assert_ok(wide_prepared_end(s.db, XID, true));
+	expect_locked(false);
+	end_store();
+}
+
+/*
+ * A host that follows the log is ahead of its replay, and says at a copy that the transaction has
+ * committed.  Its commit record is behind that of another one, which has put the same cell.
+ */
+static void
+test_presumed(void **state)
+{
+	wide_batch *b;
+
+	begin_store(256 * 1024, 64);
+	prepare();
+	file_log_set_xid(&s.log, XID + 1);
+	assert_ok(wide_batch_new(s.db, &b));
+	assert_ok(wide_batch_put(b, family, text("b"), text("q"), 2, INT64_MIN, 0, text("other")));
+	assert_ok(wide_batch_prepare(b, XID + 1));
+	assert_ok(wide_prepared_relog(s.db, UINT64_MAX));
+	assert_ok(file_log_decide(&s.log, XID + 1, true));
+	assert_ok(file_log_decide(&s.log, XID, true));
+	wide_batch_free(b);
+	followed = true;
+	crash();
+	followed = false;
+	expect(BOTH);
+	crash();
+	expect(BOTH);
+	end_store();
+}
+
+/* Once its FINISH record is logged nobody may log another one. */
+static void
+test_not_durable(void **state)
+{
+	begin_store(256 * 1024, 64);
+	prepare();
+	sync_fails = true;
+	assert_int_not_equal(wide_prepared_end(s.db, XID, true), WIDE_OK);
+	sync_fails = false;
+	assert_int_equal(wide_prepared_end(s.db, XID, true), WIDE_POISONED);
+	crash();
+	expect_locked(false);
+	expect(BOTH);
+	end_store();
+}
+
 /* Several records of each kind. */
 static void
 test_large(void **state)
@@ -567,7 +669,8 @@ main(void)
 		cmocka_unit_test(test_decided),		 cmocka_unit_test(test_relog),
 		cmocka_unit_test(test_part_of_copy), cmocka_unit_test(test_only_locks),
 		cmocka_unit_test(test_large),		 cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_interrupted),
+		cmocka_unit_test(test_interrupted),	 cmocka_unit_test(test_only_locks_crowded),
+		cmocka_unit_test(test_presumed),	 cmocka_unit_test(test_not_durable),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -174,6 +174,22 @@ is "$(q 'SELECT count(*) FROM w WHERE k > 10000' 'SELECT n FROM c' 'SELECT n FRO
 like "$(q BEGIN 'INSERT INTO w SELECT g, g, repeat(md5(g::text), 10) FROM generate_series(20001, 30000) g' "PREPARE TRANSACTION 'x'")" 'cannot PREPARE a transaction that has changed so much' 'too large for memory: it is refused'
 is "$(gids)$(q 'SELECT count(*) FROM w WHERE k > 20000')" 0 'too large for memory: nothing is left'
 
+# ---- ended by a session that has not loaded the library: in the order of its statements
+stop; set_conf "shared_preload_libraries = '$T/kill/widetable_kill.so'"; start
+for pass in 1 2; do
+	q BEGIN "INSERT INTO w VALUES (50000, 1)" "PREPARE TRANSACTION 'o1'" BEGIN "INSERT INTO w VALUES (50000, 2)" "PREPARE TRANSACTION 'o2'" \
+		BEGIN "INSERT INTO w VALUES (50000, 3)" "PREPARE TRANSACTION 'o3'" >/dev/null
+	q "COMMIT PREPARED 'o3'" "COMMIT PREPARED 'o1'" "COMMIT PREPARED 'o2'"
+	[ $pass = 1 ] || crash
+	is "$(q 'SELECT n FROM w WHERE k = 50000')" 2 "ended without the library, $pass: the last one counts"
+	q BEGIN "INSERT INTO w VALUES (50000, 5)" "PREPARE TRANSACTION 'o1'" BEGIN "INSERT INTO w VALUES (50000, 6)" "PREPARE TRANSACTION 'o2'" >/dev/null
+	q "COMMIT PREPARED 'o2'"
+	q 'SELECT 1 FROM w LIMIT 0' "COMMIT PREPARED 'o1'" >/dev/null
+	[ $pass = 1 ] || crash
+	is "$(q 'SELECT n FROM w WHERE k = 50000')" 5 "one ended without the library, $pass: the last one counts"
+done
+stop; set_conf "shared_preload_libraries = '$T/kill/widetable_kill.so,widetable'"; start
+
 # ---- many row locks
 q BEGIN 'UPDATE w SET n = n + 1 WHERE k BETWEEN 1 AND 3000' "PREPARE TRANSACTION 'm'" >/dev/null
 want=$(q 'SELECT sum(n) FROM w WHERE k <= 3000'; q 'SELECT count(*) FROM w WHERE k <= 3000')
