@@ -147,7 +147,7 @@ wt_write_functions_check_alone(const WtCall *c, const WtColumn *col)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot change column \"%s\" of table \"%s\" with others", col->name,
 						c->relname),
-				 errdetail("Its new value must be checked before the engine \"%s\" makes the change.",
+				 errdetail("Its value must be checked before engine \"%s\" makes the change.",
 						   c->t->engine->name)));
 }
 

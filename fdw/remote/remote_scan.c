@@ -9,6 +9,8 @@
  * The memory that the scan has lives in a context below TopMemoryContext, and in the client:
  * wt_remote_scan_close() frees both, also after an error.
  *
+ * LONG: file: scans, gets, rows of the transaction and jumps are one state that each of them moves.
+ *
  * Locking: none.
  */
 #include "postgres.h"

@@ -1,8 +1,6 @@
 /*
  * settings.c
  *		The settings that other files read.
- *
- * LONG: wt_settings_define(): a list, in which each setting takes four lines.
  */
 #include "postgres.h"
 
