@@ -247,8 +247,8 @@ next_listed(void *arg, wide_family_id *family, entry *e)
 
 /* Inserts the cells into a private memtable in the given memory, and writes files from it. */
 static wide_status
-list_to_files(wide_db *db, const payload *p, uint64_t seq, int64_t commit_ts, void *memory,
-			  uint64_t bytes, file_meta **files, int *n)
+list_to_files(wide_db *db, const payload *p, int64_t commit_ts, void *memory, uint64_t bytes,
+			  buffer *key, file_meta **files, int *n)
 {
 	memtable t = {0};
 	memtable_handle m;
@@ -256,10 +256,29 @@ list_to_files(wide_db *db, const payload *p, uint64_t seq, int64_t commit_ts, vo
 	uint64_t end;
 
 	memtable_init(&m, &t, memory, bytes);
-	TRY(payload_apply(p, &m, atomic_load(&t.used), seq, commit_ts, &db->replay->key, &end));
+	/* the files get the batch's number when they are linked */
+	TRY(payload_apply(p, &m, atomic_load(&t.used), 1, commit_ts, key, &end));
 	memtable_cursor_open(&c, &m);
 	memtable_first(&c);
 	return bulk_write(db, next_listed, &c, true, NULL, files, n);
+}
+
+wide_status
+replay_to_files(wide_db *db, const payload *p, int64_t commit_ts, buffer *key, file_meta **files,
+				int *n)
+{
+	uint64_t bytes = p->need + MEM_HEAD_ROOM;
+	void *memory;
+	wide_status st;
+
+	/* so that as much memory is allocated as there are cells for */
+	TRY(payload_check(p, key));
+	memory = malloc(bytes);
+	if (memory == NULL)
+		return status_fail(WIDE_NOMEM, "out of memory for a batch");
+	st = list_to_files(db, p, commit_ts, memory, bytes, key, files, n);
+	free(memory);
+	return st;
 }
 
 /* A batch larger than the memtables of today becomes files: they were larger when it committed.  So
@@ -267,19 +286,10 @@ list_to_files(wide_db *db, const payload *p, uint64_t seq, int64_t commit_ts, vo
 static wide_status
 apply_as_files(wide_db *db, const applied *a)
 {
-	uint64_t bytes = a->p->need + MEM_HEAD_ROOM;
-	void *memory;
 	file_meta *files = NULL;
 	int n = 0;
-	wide_status st;
+	wide_status st = replay_to_files(db, a->p, a->commit_ts, &db->replay->key, &files, &n);
 
-	/* so that as much memory is allocated as there are cells for */
-	TRY(payload_check(a->p, &db->replay->key));
-	memory = malloc(bytes);
-	if (memory == NULL)
-		return status_fail(WIDE_NOMEM, "out of memory for recovery");
-	st = list_to_files(db, a->p, a->seq, a->commit_ts, memory, bytes, &files, &n);
-	free(memory);
 	if (st == WIDE_OK && (st = file_set_reserve_in_replay(db, n)) != WIDE_OK)
 		bulk_discard(db, files, n);
 	else if (st == WIDE_OK)
