@@ -43,8 +43,8 @@
 #include "engine/batch/batch_state.h"
 #include "engine/batch/bulk.h"
 #include "engine/batch/payload.h"
+#include "engine/commit/batch_as_files.h"
 #include "engine/commit/commit.h"
-#include "engine/commit/replay.h"
 #include "engine/commit/reserve.h"
 
 #define CHUNK_BYTES		((size_t) WIDE_LOG_RECORD_MAX - RECORD_DATA_HEAD)
@@ -419,7 +419,7 @@ write_files(wide_db *db, const payload *p, wide_batch *b)
 	b->prepared.files_newest = b->prepared.files_ts;
 	b->prepared.automatic = false;
 	b->files_unlogged = true;
-	st = replay_to_files(db, p, b->prepared.files_ts, &b->row.ukey, &files, &n);
+	st = batch_as_files(db, p, b->prepared.files_ts, &b->row.ukey, &files, &n);
 	if (st == WIDE_OK && (st = file_set_reserve(db, n)) != WIDE_OK)
 		bulk_discard(db, files, n);
 	if (st != WIDE_OK)

@@ -3,9 +3,6 @@
 #define WIDE_REPLAY_H
 
 #include "engine/wide.h"
-#include "engine/base/buffer.h"
-#include "engine/sst/file_meta.h"
-#include "engine/batch/payload.h"
 #include "engine/commit/parked.h"
 
 /* Begins a replay (db->replay).  WIDE_NOMEM. */
@@ -23,13 +20,6 @@ extern wide_status replay_event(void *db, const wide_replay_event *ev);
  * seen as of some time is then seen as of that time afterwards. Errors: WIDE_CORRUPT, WIDE_NOMEM.
  */
 extern wide_status replay_timestamp(wide_db *db, const parked *p, int64_t last, int64_t *commit_ts);
-
-/*
- * Writes the cells of a batch as sorted files.  key: for the keys of rows.
- * Returns: *n files in *files, which the caller frees; WIDE_CORRUPT; errors of bulk_write.
- */
-extern wide_status replay_to_files(wide_db *db, const payload *p, int64_t commit_ts, buffer *key,
-								   file_meta **files, int *n);
 
 /* Reports the records that were ignored since the last report to the host's log. */
 extern void replay_report(wide_db *db);
