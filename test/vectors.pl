@@ -238,7 +238,7 @@ sub value_hex
 sub qualifier_hex { my ($q) = @_; $q =~ s/\\x([0-9a-f]{2})/chr hex $1/ge; return unpack 'H*', $q; }
 
 # a time as the tables have it
-sub scaled { my ($ts) = @_; return $nodes ? $ts . '000' : $ts; }
+sub scaled { my ($ts) = @_; return $nodes && $ts ne '0' ? $ts . '000' : $ts; }
 
 sub op_sql
 {
@@ -816,7 +816,7 @@ system("'$bin/initdb' -D '$dir/data' -U postgres -A trust --encoding=UTF8 --loca
 # The clock of the background worker stands still, so that the worker expires nothing.  A crash may
 # keep the standby away while WAL is removed
 open my $conf, '>>', "$dir/data/postgresql.conf" or die $!;
-print $conf "listen_addresses = ''\nunix_socket_directories = '$dir'\nfsync = off\nshared_buffers = 32MB\nwal_keep_size = 1GB\nlog_min_messages = warning\nwidetable.clock = '1970-01-01 00:00:00+00'\nwidetable.max_tables = 4000\ndynamic_shared_memory_type = mmap\n";
+print $conf "listen_addresses = ''\nunix_socket_directories = '$dir'\nfsync = off\nshared_buffers = 32MB\nwal_keep_size = 1GB\nlog_min_messages = warning\n" . ($nodes ? '' : "widetable.clock = '1970-01-01 00:00:00+00'\n") . "widetable.max_tables = 4000\ndynamic_shared_memory_type = mmap\n";
 close $conf;
 $started = 1;
 server('start');

@@ -12,6 +12,8 @@
  *	  their own, which is sent when the first one is done.  So is a delete of the newest version
  *	  that follows puts of the column: HBase looks for that version before it makes the list.
  *
+ * The time is the real one, also if widetable.clock is set: HBase does not know that.
+ *
  * A row may have many changes: columns are found by hash.
  */
 #include "postgres.h"
@@ -19,6 +21,7 @@
 #include "fdw/remote/mutation.h"
 
 #include "common/hashfn.h"
+#include "utils/timestamp.h"
 
 #include "fdw/store/bytes.h"
 #include "fdw/store/clock.h"
@@ -277,7 +280,7 @@ wt_mutation_make(const WtRemoteRow *row, hb_mutation **out)
 	hb_change *changes = palloc_extended(sizeof(hb_change) * Max(1, 2 * n), MCXT_ALLOC_HUGE);
 	int *pass = palloc0(sizeof(int) * Max(1, n));
 	bool *conflict = palloc0(sizeof(bool) * (n + 2)), *needless = palloc0(n + 1);
-	int64 now_us = wt_clock_now();
+	int64 now_us = GetCurrentTimestamp() + WT_EPOCH_DIFF;
 
 	if (n > 1)
 	{
