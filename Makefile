@@ -30,10 +30,10 @@ OBJS = $(patsubst $(TOP)%.c,%.o,$(SOURCES))
 # The engine "hbase" (hbase/, fdw/remote/) needs protobuf-c, its library and its compiler.  HBASE=0
 # builds without it.
 HBASE ?= $(shell pkg-config --exists libprotobuf-c 2>/dev/null && command -v protoc-c >/dev/null && echo 1)
-PROTOS := $(patsubst $(TOP)%.proto,%,$(wildcard $(TOP)hbase/proto/*.proto))
 ifeq ($(HBASE),1)
-PROTO_HEADERS = $(PROTOS:=.pb-c.h)
-HBASE_OBJS = $(patsubst $(TOP)%.c,%.o,$(sort $(wildcard $(TOP)hbase/*.c))) $(PROTOS:=.pb-c.o)
+# hbase.mk has rules, the first target is still PGXS's
+.DEFAULT_GOAL := all
+include $(TOP)hbase/hbase.mk
 OBJS += $(HBASE_OBJS)
 else
 OBJS := $(filter-out fdw/remote/%,$(OBJS))
@@ -50,7 +50,7 @@ PG_CFLAGS += -MMD -MP
 SHLIB_LINK = -lzstd -lxxhash -lpthread -lm
 ifeq ($(HBASE),1)
 PG_CPPFLAGS += -DWT_HBASE
-SHLIB_LINK += -lprotobuf-c
+SHLIB_LINK += $(HBASE_LIBS)
 endif
 # calls inside the library and into the server are direct
 PG_CFLAGS += -fno-semantic-interposition -fno-plt
@@ -60,7 +60,7 @@ REGRESS = $(shell cat $(CURDIR)/sql/schedule 2>/dev/null)
 REGRESS_OPTS = --inputdir=. --load-extension=widetable
 
 # also objects whose source no longer exists
-EXTRA_CLEAN = $(foreach e,c h o d bc,$(PROTOS:=.pb-c.$e)) $(foreach e,o d bc,$(wildcard hbase/*.$e)) program/widetable_check.o program/widetable_check.d $(foreach d,engine fdw,$(wildcard $(foreach e,o d bc,$d/*.$e $d/*/*.$e)))
+EXTRA_CLEAN = $(HBASE_CLEAN) program/widetable_check.o program/widetable_check.d $(foreach d,engine fdw,$(wildcard $(foreach e,o d bc,$d/*.$e $d/*/*.$e)))
 
 PG_CONFIG ?= pg_config
 
@@ -102,14 +102,6 @@ engine/%.o fdw/%.o hbase/%.o: override CFLAGS := $(filter-out -Wdeclaration-afte
 # before version 16 PostgreSQL's macros do not mark its entry points as visible.
 # After the line above, which sets the flags anew.
 engine/%.o hbase/%.o: override CFLAGS += -fvisibility=hidden
-
-ifeq ($(HBASE),1)
-hbase/proto/%.pb-c.c hbase/proto/%.pb-c.h: $(TOP)hbase/proto/%.proto
-	@mkdir -p $(@D)
-	protoc-c -I$(TOP) --c_out=. $(TOP)hbase/proto/$*.proto
-$(HBASE_OBJS): $(PROTO_HEADERS)
-.SECONDARY: $(PROTO_HEADERS) $(PROTOS:=.pb-c.c)
-endif
 
 # a program: the engine without a server
 program/widetable_check: program/widetable_check.o $(filter engine/%,$(OBJS))

@@ -175,6 +175,9 @@ typedef struct wide_host
 	 * NULL.
 	 */
 	uint64_t (*ended)(void *ctx, uint64_t *latest);
+	/* Returns true if the external transaction has committed, as far as the host has replayed the
+	 * log.  May be NULL: false. */
+	bool (*committed)(void *ctx, uint64_t xid);
 	/*
 	 * Temporary files, which batches spill to.  All three may be NULL: the files are in
 	 * the store's directory, and nobody counts them.  Called in the thread that attached
@@ -232,9 +235,10 @@ typedef struct wide_host
 /* Events that log->replay reports, in log order. */
 typedef enum wide_replay_kind
 {
-	WIDE_REPLAY_RECORD, /* a payload that went through append() */
-	WIDE_REPLAY_COMMIT, /* external transaction xid committed */
-	WIDE_REPLAY_ABORT,	/* external transaction xid aborted */
+	WIDE_REPLAY_RECORD,	  /* a payload that went through append() */
+	WIDE_REPLAY_COMMIT,	  /* external transaction xid committed */
+	WIDE_REPLAY_ABORT,	  /* external transaction xid aborted */
+	WIDE_REPLAY_PREPARED, /* external transaction xid was prepared: a restart does not end it */
 	/* the log before this point is lost: finish records of batches that began there are ignored */
 	WIDE_REPLAY_GAP,
 	/* the program that wrote the log started here: open transactions before it have aborted */
@@ -665,6 +669,56 @@ extern wide_status wide_wait_applied(wide_db *db, uint64_t lsn);
  */
 extern wide_status wide_publish(wide_db *db, uint64_t lsn);
 
+/* ------------------------------------------------- prepared transactions */
+
+/*
+ * An external transaction that its host prepares leaves its process and may stay for days, also
+ * while the host is stopped: its batch is in the log, its row locks are there too, and in the table
+ * of row locks they belong to the transaction.
+ *
+ *     wide_prepared_begin(db, batch, xid)    all that can fail; then the host prepares it
+ *     wide_prepared_confirm(db, xid)         it has; or wide_prepared_cancel
+ *     wide_prepared_end(db, xid, commit)     any process, when the host has committed it, or rolled
+ *                                            it back
+ *
+ * After wide_recover the transactions that the log has as prepared (WIDE_REPLAY_PREPARED) and not
+ * ended are there again.
+ */
+
+/*
+ * Logs the batch (NULL: none) and the row locks of this process as those of external transaction
+ * xid.  The row locks are the transaction's from here on.
+ * Requires: no row lock savepoints.  The caller frees the batch.
+ * Errors: WIDE_LIMIT: the batch is too large for the memory, or there are too many row locks;
+ * WIDE_INVALID: the batch changes the catalog; WIDE_FULL: there are too many prepared transactions;
+ * WIDE_NOMEM, WIDE_INTERRUPTED.  After any of them the row locks may be gone: the transaction has
+ * to be rolled back.
+ */
+extern wide_status wide_prepared_begin(wide_db *db, wide_batch *b, uint64_t xid);
+/* The host has prepared the transaction, durably. */
+extern void wide_prepared_confirm(wide_db *db, uint64_t xid);
+/* The host could not prepare it: its row locks are released.  Does nothing if it is not known. */
+extern void wide_prepared_cancel(wide_db *db, uint64_t xid);
+/* Returns true if there are any, also between begin and confirm.  Costs a load. */
+extern bool wide_prepared_any(const wide_db *db);
+/* Stores up to max of them, of *at and later (begin with 0), and returns their number; *at is then
+ * for the next call. */
+extern int wide_prepared_list(wide_db *db, uint32_t *at, uint64_t *xids, int max);
+/* Returns: from where on the log is kept for the transaction; 0: it is not known. */
+extern uint64_t wide_prepared_start(wide_db *db, uint64_t xid);
+/*
+ * The host has ended the transaction: publishes its batch, durably, or forgets it, and releases its
+ * row locks.  Waits while another process does this, and does nothing if one has done it.
+ * Errors: WIDE_FULL: readers hold all memory; WIDE_INTERRUPTED; those of log->read and of a flush:
+ * nothing is done, and it may be called again.
+ */
+extern wide_status wide_prepared_end(wide_db *db, uint64_t xid, bool commit);
+/*
+ * Logs those anew whose records begin before lsn, so that the log before it is not needed for them.
+ * Errors: those of log->read and log->sync; WIDE_INTERRUPTED.
+ */
+extern wide_status wide_prepared_relog(wide_db *db, uint64_t lsn);
+
 /*
  * For tests: calls fn with the name of each injection point that the process
  * reaches from now on, possibly with locks held.  They are in the commit,
@@ -681,7 +735,9 @@ extern void wide_on_injection_point(void (*fn)(void *arg, const char *name), voi
  * holds it; the caller waits for that by means of the host and tries again.
  * WIDE_LIMIT: locks use all memory that the host allows (memory_limit); WIDE_NOMEM: there is no
  * more memory for locks.  With both, the process keeps the locks that it has.
+ * The holder may be a prepared transaction: then *holder is its id | WIDE_HOLDER_PREPARED.
  */
+#define WIDE_HOLDER_PREPARED (UINT64_C(1) << 62)
 extern wide_status wide_row_lock(wide_db *db, wide_table_id table, wide_bytes row,
 								 uint64_t *holder);
 /*
@@ -728,7 +784,8 @@ extern void wide_row_lock_waits(wide_db *db, wide_table_id table, wide_bytes row
 /* A lock that a process holds or waits for. */
 typedef struct wide_lock_info
 {
-	uint32_t pid;
+	uint32_t pid;	   /* 0: a prepared transaction holds it */
+	uint64_t prepared; /* that; 0: none */
 	wide_table_id table;
 	uint32_t bucket;
 	uint64_t tag; /* of the row in its bucket; equal for the holder and the waiting processes */
@@ -776,7 +833,8 @@ typedef struct wide_moment
 
 /*
  * Takes a snapshot of everything published that agrees with the host's snapshot.
- * Errors: WIDE_CONFLICT when the host's snapshot is too old.
+ * Errors: WIDE_CONFLICT when the host's snapshot is too old; WIDE_BUSY when it regards a prepared
+ * transaction as ended for which wide_prepared_end is still to be called.
  */
 extern wide_status wide_snapshot_take_at(wide_db *db, const wide_moment *at, wide_snapshot **out);
 /*

@@ -44,6 +44,7 @@
 #include "fdw/xact/engine_scan.h"
 #include "fdw/xact/executor_hooks.h"
 #include "fdw/xact/parallel_snapshot.h"
+#include "fdw/xact/twophase.h"
 
 WT_MODULE_MAGIC("widetable", "1.0");
 
@@ -65,6 +66,7 @@ _PG_init(void)
 	 * other engines send when the embedded one has done what can fail */
 	WT_WITH_HBASE(wt_remote_engine_init());
 	wt_commit_init();
+	wt_twophase_init();
 	wt_batch_init();
 	wt_engine_scan_init();
 	wt_executor_hooks_init();

@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include "hbase/master.h"
 #include "hbase/region.h"
-#include "hbase/registry.h"
 #include "hbase/schema.h"
 #include "hbase/table_name.h"
 
@@ -42,7 +41,7 @@ hb_admin_list(hb_client *client, const char *name_space, bool (*each)(void *ctx,
 		const char *text;
 
 		if (name_space != NULL &&
-			!hb_bytes_equal(hb_from_pb(name->namespace_), hb_text(name_space)))
+			!hb_memory_equal(hb_from_pb(name->namespace_), hb_text(name_space)))
 			continue;
 		text = hb_table_name_text(&client->answer, name);
 		if (text == NULL)
@@ -95,7 +94,7 @@ hb_admin_is_enabled(hb_client *client, const char *table, bool *enabled)
 	hb_retry retry;
 
 	hb_region_forget(client, table);
-	hb_retry_begin(client, &retry);
+	hb_rpc_begin(client, &retry);
 	while (hb_region_table(client, table, &t) != HB_OK)
 		HB_TRY(hb_region_retry(client, &retry, table));
 	*enabled = t->state == HB_TABLE_ENABLED || t->state == HB_TABLE_ENABLING;
@@ -253,7 +252,7 @@ hb_admin_modify_family(hb_client *client, const char *table, const hb_family *fa
 	{
 		Hbp__ColumnFamilySchema *f = schema->column_families[i];
 
-		if (!hb_bytes_equal(hb_from_pb(f->name), hb_text(family->name)))
+		if (!hb_memory_equal(hb_from_pb(f->name), hb_text(family->name)))
 			continue;
 		f = copy_family(client, f);
 		if (f == NULL || !hb_schema_change(client, f, family))
@@ -316,7 +315,7 @@ compact_all(hb_client *client, const char *table, bool major, hb_buffer *at)
 {
 	hb_retry retry;
 
-	hb_retry_begin(client, &retry);
+	hb_rpc_begin(client, &retry);
 	for (;;)
 	{
 		const hb_region *region;
@@ -332,7 +331,7 @@ compact_all(hb_client *client, const char *table, bool major, hb_buffer *at)
 		if (region->end.len == 0)
 			return HB_OK;
 		HB_TRY(copy_key(client, at, region->end));
-		hb_retry_progress(client, &retry);
+		hb_rpc_progress(client, &retry);
 	}
 }
 
@@ -353,7 +352,7 @@ find_now(hb_client *client, const char *table, hb_bytes key, const hb_region **r
 	hb_retry retry;
 
 	hb_region_forget(client, table);
-	hb_retry_begin(client, &retry);
+	hb_rpc_begin(client, &retry);
 	while (hb_region_find(client, table, key, false, region) != HB_OK)
 		HB_TRY(hb_region_retry(client, &retry, table));
 	return HB_OK;
@@ -414,7 +413,7 @@ full_name(hb_client *client, const char *host, int port, Hbp__ServerName **serve
 	{
 		*server = response->cluster_status->live_servers[i]->server;
 		if ((*server)->port == (uint32_t) port &&
-			hb_bytes_equal(hb_from_pb((*server)->host_name), hb_text(host)))
+			hb_memory_equal(hb_from_pb((*server)->host_name), hb_text(host)))
 			return HB_OK;
 	}
 	return hb_status_fail(client, HB_INVALID, "there is no region server %s:%d", host, port);

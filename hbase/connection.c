@@ -335,7 +335,7 @@ take_call(hb_connection *c, uint32_t id)
 	return NULL;
 }
 
-/* Splits the frame of a call into message and cells.  Returns NULL or what is wrong. */
+/* Splits what follows the header into message and cells.  Returns NULL or what is wrong. */
 static const char *
 split_frame(hb_call *call, hb_bytes rest, const Hbp__CellBlockMeta *meta)
 {
@@ -347,35 +347,85 @@ split_frame(hb_call *call, hb_bytes rest, const Hbp__CellBlockMeta *meta)
 	return NULL;
 }
 
-/* Deals with the frame at the front of c->in, which has 4 + n bytes. */
-static void
-take_frame(hb_client *client, hb_connection *c, size_t n)
+/* Gives the frame of `len` bytes at the front of c->in to the call.  If nothing follows it, the
+ * buffers change places.  Errors: HB_NOMEM. */
+static hb_status
+give_frame(hb_client *client, hb_connection *c, size_t len, hb_call *call)
 {
-	hb_bytes rest = {c->in.data + 4, n};
-	hb_bytes header;
-	Hbp__ResponseHeader *h;
-	hb_call *call;
+	hb_buffer old = call->frame;
+
+	if (c->in.len != len)
+		return hb_memory_set(&client->host, &call->frame, (hb_bytes) {c->in.data, len});
+	call->frame = c->in;
+	c->in = old;
+	c->in.len = 0;
+	return HB_OK;
+}
+
+/* Completes a call with the frame of `len` bytes, whose header ends at `at`. */
+static void
+complete(hb_client *client, hb_connection *c, hb_call *call, const Hbp__ResponseHeader *h,
+		 size_t at, size_t len)
+{
 	const char *wrong;
 
+	if (h->exception != NULL)
+	{
+		remote_failure(c, h->exception, &call->failure);
+		call->state = HB_CALL_FAILED;
+		return;
+	}
+	if (give_frame(client, c, len, call) != HB_OK)
+	{
+		hb_connection_add(c, call);
+		no_memory(client, c);
+		return;
+	}
+	wrong = split_frame(call, (hb_bytes) {call->frame.data + at, len - at}, h->cell_block_meta);
+	call->state = HB_CALL_DONE;
+	if (wrong != NULL)
+	{
+		hb_connection_add(c, call);
+		garbage(client, c, wrong);
+	}
+}
+
+/* Unpacks the header of an answer into client->header.  NULL: the connection has failed. */
+static Hbp__ResponseHeader *
+unpack_header(hb_client *client, hb_connection *c, hb_bytes *rest)
+{
+	Hbp__ResponseHeader *h;
+	hb_bytes header;
+
 	hb_arena_reset(&client->header);
-	if (!hb_wire_delimited(&rest, &header))
+	if (!hb_wire_delimited(rest, &header))
 	{
 		garbage(client, c, "the header is cut");
-		return;
+		return NULL;
 	}
 	h = (Hbp__ResponseHeader *) protobuf_c_message_unpack(&hbp__response_header__descriptor,
 														  &client->header.allocator, header.len,
 														  header.data);
 	if (h == NULL && client->header.failed)
-	{
 		no_memory(client, c);
-		return;
-	}
-	if (h == NULL || !h->has_call_id)
+	else if (h == NULL || !h->has_call_id)
 	{
 		garbage(client, c, "the header is no header");
-		return;
+		h = NULL;
 	}
+	return h;
+}
+
+/* Deals with the frame of `len` bytes at the front of c->in. */
+static void
+take_frame(hb_client *client, hb_connection *c, size_t len)
+{
+	hb_bytes rest = {c->in.data + 4, len - 4};
+	Hbp__ResponseHeader *h = unpack_header(client, c, &rest);
+	hb_call *call;
+
+	if (h == NULL)
+		return;
 	if (h->exception != NULL && h->call_id == FATAL_CALL)
 	{
 		hb_failure f;
@@ -384,45 +434,14 @@ take_frame(hb_client *client, hb_connection *c, size_t n)
 		hb_connection_fail(client, c, &f);
 		return;
 	}
+	/* an answer that nobody waits for any more is thrown away */
 	call = take_call(c, h->call_id);
-	if (call != NULL && h->exception != NULL)
+	if (call != NULL)
+		complete(client, c, call, h, len - rest.len, len);
+	if (c->in.len >= len)
 	{
-		remote_failure(c, h->exception, &call->failure);
-		call->state = HB_CALL_FAILED;
-	}
-	else if (call != NULL)
-	{
-		size_t at = (size_t) (rest.data - c->in.data);
-		hb_buffer old = call->frame;
-
-		if (c->in.len == 4 + n)
-		{
-			/* nothing follows: the buffers change places */
-			call->frame = c->in;
-			old.len = 0;
-			c->in = old;
-		}
-		else if (hb_memory_set(&client->host, &call->frame, (hb_bytes) {c->in.data, 4 + n}) !=
-				 HB_OK)
-		{
-			hb_connection_add(c, call);
-			no_memory(client, c);
-			return;
-		}
-		wrong = split_frame(call, (hb_bytes) {call->frame.data + at, 4 + n - at},
-							h->cell_block_meta);
-		call->state = HB_CALL_DONE;
-		if (wrong != NULL)
-		{
-			hb_connection_add(c, call);
-			garbage(client, c, wrong);
-			return;
-		}
-	}
-	if (c->in.len >= 4 + n)
-	{
-		c->in.len -= 4 + n;
-		memmove(c->in.data, c->in.data + 4 + n, c->in.len);
+		c->in.len -= len;
+		memmove(c->in.data, c->in.data + len, c->in.len);
 	}
 }
 
@@ -452,7 +471,7 @@ take_frames(hb_client *client, hb_connection *c)
 		}
 		if (c->in.len < 4 + n)
 			return 4 + n - c->in.len;
-		take_frame(client, c, n);
+		take_frame(client, c, 4 + n);
 	}
 	return c->fd < 0 ? 0 : 4 - c->in.len;
 }

@@ -95,7 +95,7 @@ hb_exception_meaning(hb_bytes java_class, hb_bytes text, hb_do_not_retry retry, 
 		first.len = (size_t) (newline - text.data);
 	for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
 	{
-		if (hb_bytes_equal(name, hb_text(meanings[i].name)))
+		if (hb_memory_equal(name, hb_text(meanings[i].name)))
 		{
 			*cure = meanings[i].cure;
 			if (*cure == HB_CURE_RETRY && retry == HB_RETRY_FORBIDDEN)
@@ -104,7 +104,7 @@ hb_exception_meaning(hb_bytes java_class, hb_bytes text, hb_do_not_retry retry, 
 		}
 	}
 	*cure = HB_CURE_RETRY;
-	if (retry == HB_RETRY_FORBIDDEN || hb_bytes_equal(name, hb_text("DoNotRetryIOException")))
+	if (retry == HB_RETRY_FORBIDDEN || hb_memory_equal(name, hb_text("DoNotRetryIOException")))
 		*cure = HB_CURE_NONE;
 	return in_words(first);
 }

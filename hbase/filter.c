@@ -73,16 +73,15 @@ new_filter(hb_filters *f, const char *name, const ProtobufCMessage *m)
 }
 
 hb_status
-hb_filter_serialized(const hb_filter *filter, hb_bytes *message)
+hb_filter_serialized(hb_filters *f, const hb_filter *filter, hb_bytes *message)
 {
-	static const uint8_t nothing[1];
+	ProtobufCBinaryData b;
 
 	if (filter->failed)
 		return HB_NOMEM;
-	*message = hb_from_pb(filter->message.serialized_filter);
-	if (message->data == NULL)
-		message->data = nothing;
-	return HB_OK;
+	b = packed(&f->arena, &filter->message.base);
+	*message = hb_from_pb(b);
+	return b.data == NULL ? HB_NOMEM : HB_OK;
 }
 
 /* ---- comparators ---- */

@@ -108,7 +108,7 @@ get_single(hb_client *client, gets *g, hb_bytes key)
 	hb_call call = {0};
 	hb_status st;
 
-	hb_retry_begin(client, &retry);
+	hb_rpc_begin(client, &retry);
 	do
 	{
 		st = get_one(client, g, key, &call);

@@ -270,8 +270,8 @@ extern const hb_filter *hb_filter_ranges(hb_filters *f, const hb_range *ranges, 
 extern const hb_filter *hb_filter_fuzzy(hb_filters *f, const hb_bytes *patterns,
 										const hb_bytes *masks, int n);
 
-/* Returns the serialized message `Filter`. */
-extern hb_status hb_filter_serialized(const hb_filter *filter, hb_bytes *message);
+/* Makes the serialized message `Filter`, which lives as long as the filter.  Errors: HB_NOMEM. */
+extern hb_status hb_filter_serialized(hb_filters *f, const hb_filter *filter, hb_bytes *message);
 
 /* ----------------------------------------------------------------- reads */
 

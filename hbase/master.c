@@ -35,7 +35,7 @@ call_with(hb_client *client, hb_retry *retry, const char *method, const Protobuf
 			break;
 		if (client->failure.cure == HB_CURE_RELOCATE)
 			client->master.host[0] = 0;
-		st = hb_retry_again(client, retry);
+		st = hb_rpc_again(client, retry);
 	} while (st == HB_OK);
 	hb_rpc_free(client, &call);
 	return st;
@@ -47,7 +47,7 @@ hb_master_call(hb_client *client, const char *method, const ProtobufCMessage *pa
 {
 	hb_retry retry;
 
-	hb_retry_begin(client, &retry);
+	hb_rpc_begin(client, &retry);
 	return call_with(client, &retry, method, param, type, message);
 }
 
@@ -82,7 +82,7 @@ hb_master_procedure(hb_client *client, const char *method, const ProtobufCMessag
 	hb_retry retry;
 	int ms = POLL_MIN_MS;
 
-	hb_retry_begin(client, &retry);
+	hb_rpc_begin(client, &retry);
 	HB_TRY(call_with(client, &retry, method, param, &hbp__procedure_response__descriptor,
 					 &started));
 	if (!started->has_proc_id)
@@ -96,7 +96,7 @@ hb_master_procedure(hb_client *client, const char *method, const ProtobufCMessag
 			break;
 		if (hb_now(client) > client->deadline_us)
 			return hb_status_fail(client, HB_TIMEOUT, "%s was not done in time", method);
-		HB_TRY(hb_retry_sleep(client, ms));
+		HB_TRY(hb_rpc_sleep(client, ms));
 		ms = ms * 2 > POLL_MAX_MS ? POLL_MAX_MS : ms * 2;
 	}
 	return result->exception == NULL ? HB_OK : procedure_failure(client, result->exception);

@@ -1,4 +1,4 @@
-/* memory.h - memory of the host: growing buffers, and arenas that are released as a whole */
+/* memory.h - growing buffers in memory of the host, and comparisons of bytes */
 #ifndef HB_MEMORY_H
 #define HB_MEMORY_H
 
@@ -40,31 +40,6 @@ hb_memory_bytes(const hb_buffer *b)
 	return (hb_bytes) {b->data, b->len};
 }
 
-/* ---- arenas ---- */
-
-struct hb_chunk;
-
-typedef struct hb_arena
-{
-	const hb_host *host;
-	struct hb_chunk *chunks;	  /* the newest first */
-	size_t used;				  /* of the newest */
-	size_t total;				  /* bytes allocated */
-	size_t limit;				  /* of total; 0: none */
-	bool failed;				  /* an allocation returned NULL since the last reset */
-	ProtobufCAllocator allocator; /* of this arena, for protobuf-c; its free does nothing */
-} hb_arena;
-
-extern void hb_arena_init(hb_arena *a, const hb_host *host);
-/* Returns size bytes, aligned for any type and filled with zeros, or NULL: a->failed is set. */
-extern void *hb_arena_alloc(hb_arena *a, size_t size);
-/* Returns a copy followed by a zero byte, or NULL. */
-extern uint8_t *hb_arena_copy(hb_arena *a, hb_bytes bytes);
-extern char *hb_arena_string(hb_arena *a, const char *s);
-/* Releases everything but one chunk. */
-extern void hb_arena_reset(hb_arena *a);
-extern void hb_arena_free(hb_arena *a);
-
 /* ---- small things ---- */
 
 static inline hb_bytes
@@ -87,10 +62,10 @@ hb_from_pb(ProtobufCBinaryData b)
 }
 
 /* Compares unsigned bytes: < 0, 0, > 0. */
-extern int hb_bytes_compare(hb_bytes a, hb_bytes b);
+extern int hb_memory_compare(hb_bytes a, hb_bytes b);
 
 static inline bool
-hb_bytes_equal(hb_bytes a, hb_bytes b)
+hb_memory_equal(hb_bytes a, hb_bytes b)
 {
 	return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
 }

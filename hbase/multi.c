@@ -376,7 +376,7 @@ run_round(hb_multi *m)
 	while (m->first < m->n && m->is_done[m->first])
 		m->first++;
 	if (m->done > before)
-		hb_retry_progress(m->client, &m->retry);
+		hb_rpc_progress(m->client, &m->retry);
 	if (st != HB_OK)
 		return st;
 	if (!r.failed && m->done - before < r.sent)
@@ -400,7 +400,7 @@ hb_multi_run(hb_multi *m)
 		return no_memory(m->client);
 	memset(m->is_done, 0, (size_t) m->n);
 	hb_arena_init(&m->arena, &m->client->host);
-	hb_retry_begin(m->client, &m->retry);
+	hb_rpc_begin(m->client, &m->retry);
 	while (st == HB_OK && m->done < m->n)
 	{
 		st = run_round(m);

@@ -98,7 +98,7 @@ compare_entries(const void *a, const void *b)
 {
 	const hb_region_entry *x = a;
 	const hb_region_entry *y = b;
-	int c = hb_bytes_compare(x->region.start, y->region.start);
+	int c = hb_memory_compare(x->region.start, y->region.start);
 
 	return c != 0 ? c : (x->id > y->id) - (x->id < y->id);
 }
@@ -199,14 +199,14 @@ add_row(hb_client *client, hb_table_entry *t, const meta_row *m)
 static void
 add_cell(meta_row *m, const hb_cell *cell)
 {
-	bool info = hb_bytes_equal(cell->family, hb_text("info"));
+	bool info = hb_memory_equal(cell->family, hb_text("info"));
 
-	if (info && hb_bytes_equal(cell->qualifier, hb_text("regioninfo")))
+	if (info && hb_memory_equal(cell->qualifier, hb_text("regioninfo")))
 		m->info = cell->value;
-	else if (info && hb_bytes_equal(cell->qualifier, hb_text("server")))
+	else if (info && hb_memory_equal(cell->qualifier, hb_text("server")))
 		m->server = cell->value;
-	else if (hb_bytes_equal(cell->family, hb_text("table")) &&
-			 hb_bytes_equal(cell->qualifier, hb_text("state")))
+	else if (hb_memory_equal(cell->family, hb_text("table")) &&
+			 hb_memory_equal(cell->qualifier, hb_text("state")))
 		m->state = cell->value;
 }
 
@@ -343,7 +343,7 @@ last_before(const hb_table_entry *t, hb_bytes key, bool before)
 	while (lo < hi)
 	{
 		int mid = (lo + hi) / 2;
-		int c = hb_bytes_compare(t->regions[mid].region.start, key);
+		int c = hb_memory_compare(t->regions[mid].region.start, key);
 
 		if (c < 0 || (c == 0 && !before))
 			lo = mid + 1;
@@ -366,7 +366,7 @@ hb_region_find(hb_client *client, const char *table, hb_bytes key, bool before,
 	r = i < 0 ? NULL : &t->regions[i].region;
 	if (r != NULL && r->end.len > 0)
 	{
-		int c = hb_bytes_compare(r->end, key);
+		int c = hb_memory_compare(r->end, key);
 
 		/* in the middle of a split or merge there may be a gap */
 		if (before ? key.len == 0 || c < 0 : c <= 0)
@@ -402,7 +402,7 @@ hb_region_retry(hb_client *client, hb_retry *retry, const char *table)
 	if (client->failure.cure == HB_CURE_RELOCATE || client->failure.error.status == HB_NOTABLE ||
 		client->failure.error.status == HB_DISABLED)
 		hb_region_forget(client, table);
-	return hb_retry_again(client, retry);
+	return hb_rpc_again(client, retry);
 }
 
 void
@@ -418,7 +418,7 @@ table_regions(hb_client *client, const char *table, hb_table_entry **t)
 {
 	hb_retry retry;
 
-	hb_retry_begin(client, &retry);
+	hb_rpc_begin(client, &retry);
 	while (hb_region_table(client, table, t) != HB_OK)
 		HB_TRY(hb_region_retry(client, &retry, table));
 	return HB_OK;

@@ -53,7 +53,7 @@ extern void hb_region_server(const hb_region *region, hb_server *server);
 /* Forgets where the regions of the table are. */
 extern void hb_region_forget(hb_client *client, const char *table);
 
-/* hb_retry_again, after forgetting the regions if the failure says so. */
+/* hb_rpc_again, after forgetting the regions if the failure says so. */
 extern hb_status hb_region_retry(hb_client *client, hb_retry *retry, const char *table);
 
 /* Fills in the specifier. */

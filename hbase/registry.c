@@ -102,13 +102,3 @@ hb_registry_master(hb_client *client)
 	HB_TRY(ask(client, "GetActiveMaster", &hbp__get_active_master_response__descriptor, &r));
 	return take_server(&client->master, r->server_name) ? HB_OK : unknown(client, "the master");
 }
-
-hb_status
-hb_registry_cluster_id(hb_client *client, hb_bytes *id)
-{
-	Hbp__GetClusterIdResponse *r;
-
-	HB_TRY(ask(client, "GetClusterId", &hbp__get_cluster_id_response__descriptor, &r));
-	*id = hb_from_pb(r->cluster_id);
-	return HB_OK;
-}

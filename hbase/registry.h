@@ -10,7 +10,5 @@
  */
 extern hb_status hb_registry_meta(hb_client *client);
 extern hb_status hb_registry_master(hb_client *client);
-/* Asks for the cluster's id; it lives until the next call. */
-extern hb_status hb_registry_cluster_id(hb_client *client, hb_bytes *id);
 
 #endif /* HB_REGISTRY_H */

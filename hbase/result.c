@@ -125,6 +125,7 @@ hb_result_exception(hb_client *client, const hb_server *server, const Hbp__NameB
 	hb_status st = hb_exception_meaning(hb_from_pb(exception->name), text, HB_RETRY_UNSAID, &cure);
 
 	hb_status_set(f, st, cure, server, " ");
+	f->doubtful = st == HB_REMOTE;
 	hb_status_text(f->error.java_class, sizeof f->error.java_class, hb_from_pb(exception->name));
 	if (newline != NULL)
 		text.len = (size_t) (newline - text.data);

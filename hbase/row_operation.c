@@ -178,7 +178,7 @@ run(hb_client *client, operation *o)
 	hb_call call = {0};
 	hb_status st;
 
-	hb_retry_begin(client, &retry);
+	hb_rpc_begin(client, &retry);
 	o->nonce = client->nonce + 1;
 	client->nonce += (uint64_t) hb_change_count(o->row);
 	do

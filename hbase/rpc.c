@@ -6,7 +6,7 @@
 
 #define BACKOFF_MIN_MS 10
 #define BACKOFF_MAX_MS 1000
-#define REMOTE_TRIES   8 /* of an exception that is not known */
+#define DOUBTFUL_TRIES 8
 #define NOMEM_TEXT	   "out of memory"
 
 hb_status
@@ -178,22 +178,22 @@ hb_rpc_call(hb_client *client, hb_call *call, const hb_server *server, const cha
 /* ---- repetition ---- */
 
 void
-hb_retry_begin(hb_client *client, hb_retry *retry)
+hb_rpc_begin(hb_client *client, hb_retry *retry)
 {
 	retry->begun_us = 0;
-	hb_retry_progress(client, retry);
+	hb_rpc_progress(client, retry);
 }
 
 void
-hb_retry_progress(hb_client *client, hb_retry *retry)
+hb_rpc_progress(hb_client *client, hb_retry *retry)
 {
 	retry->begun_us = hb_now(client);
-	retry->tries = 0;
+	retry->tries = retry->doubtful = 0;
 	client->deadline_us = retry->begun_us + (int64_t) client->timeout_ms * 1000;
 }
 
 hb_status
-hb_retry_sleep(hb_client *client, int ms)
+hb_rpc_sleep(hb_client *client, int ms)
 {
 	int64_t now = hb_now(client);
 	int64_t end = now + (int64_t) ms * 1000;
@@ -208,7 +208,7 @@ hb_retry_sleep(hb_client *client, int ms)
 }
 
 hb_status
-hb_retry_again(hb_client *client, hb_retry *retry)
+hb_rpc_again(hb_client *client, hb_retry *retry)
 {
 	hb_failure *f = &client->failure;
 	hb_failure kept;
@@ -218,22 +218,20 @@ hb_retry_again(hb_client *client, hb_retry *retry)
 
 	if (f->cure == HB_CURE_NONE)
 		return f->error.status;
-	if (f->error.status == HB_REMOTE && retry->tries >= REMOTE_TRIES)
+	if (f->doubtful && retry->doubtful++ >= DOUBTFUL_TRIES)
 		return f->error.status;
 	if (f->error.status == HB_CONNECT &&
 		end > retry->begun_us + (int64_t) client->connect_timeout_ms * 1000)
 		end = retry->begun_us + (int64_t) client->connect_timeout_ms * 1000;
 	if (retry->tries < 7)
 		ms = BACKOFF_MIN_MS << retry->tries;
-	if (now + (int64_t) ms * 1000 > end)
-		ms = (int) ((end - now) / 1000);
-	if (ms <= 0)
+	if (now + (int64_t) ms * 1000 >= end)
 		return f->error.status;
 	retry->tries++;
 	if (client->host.report != NULL)
 		client->host.report(client->host.ctx, HB_LEVEL_DEBUG, f->error.text);
 	kept = *f;
-	HB_TRY(hb_retry_sleep(client, ms));
+	HB_TRY(hb_rpc_sleep(client, ms));
 	*f = kept;
 	return HB_OK;
 }

@@ -47,19 +47,20 @@ extern hb_status hb_rpc_call(hb_client *client, hb_call *call, const hb_server *
 typedef struct hb_retry
 {
 	int64_t begun_us;
-	int tries; /* since the last progress */
+	int tries;	  /* since the last progress */
+	int doubtful; /* of these, after failures of which that is not known to be of use */
 } hb_retry;
 
 /* Begins an operation: its time runs from now. */
-extern void hb_retry_begin(hb_client *client, hb_retry *retry);
+extern void hb_rpc_begin(hb_client *client, hb_retry *retry);
 /* The operation has got further: its time runs from now again. */
-extern void hb_retry_progress(hb_client *client, hb_retry *retry);
+extern void hb_rpc_progress(hb_client *client, hb_retry *retry);
 /*
  * After a failure, client->failure: waits a while before the next try.
  * Returns: HB_OK if it should be tried again; else the status of the failure.
  */
-extern hb_status hb_retry_again(hb_client *client, hb_retry *retry);
+extern hb_status hb_rpc_again(hb_client *client, hb_retry *retry);
 /* Waits for some milliseconds.  Errors: HB_INTERRUPTED. */
-extern hb_status hb_retry_sleep(hb_client *client, int ms);
+extern hb_status hb_rpc_sleep(hb_client *client, int ms);
 
 #endif /* HB_RPC_H */

@@ -145,7 +145,7 @@ skip_ranges(hb_scan *s)
 	{
 		hb_bytes at = hb_memory_bytes(&s->at);
 		const hb_range *r = range_at(s, s->range);
-		int c = hb_bytes_compare(r->start, at);
+		int c = hb_memory_compare(r->start, at);
 
 		if (s->at.len == 0)
 			return HB_OK;
@@ -200,7 +200,7 @@ choose_ranges(hb_scan *s, const hb_region *region)
 		return;
 	while (s->range_end < s->ranges.n && s->range_end - s->range < RANGES_MAX &&
 		   (region->end.len == 0 ||
-			hb_bytes_compare(range_at(s, s->range_end)->start, region->end) < 0))
+			hb_memory_compare(range_at(s, s->range_end)->start, region->end) < 0))
 		s->range_end++;
 }
 
@@ -376,7 +376,7 @@ take(hb_scan *s)
 	s->stats.bytes += (int64_t) s->current.frame.len;
 	for (int i = 0; i < s->n; i++)
 		s->expected += !s->partial[i];
-	hb_retry_progress(s->client, &s->retry);
+	hb_rpc_progress(s->client, &s->retry);
 	if (s->next == STEP_OPEN && a.has_scanner)
 		s->scanner = a.scanner;
 	if (a.more && a.more_here && (a.has_scanner || s->next == STEP_NEXT))
@@ -441,7 +441,7 @@ decode(hb_scan *s, hb_bytes *block, uint32_t n, hb_row *row)
 			return garbage(s);
 		if (i == 0)
 			row->key = key;
-		else if (!hb_bytes_equal(row->key, key))
+		else if (!hb_memory_equal(row->key, key))
 			return garbage(s);
 	}
 	row->cells = s->cells;
@@ -518,7 +518,7 @@ continues(hb_scan *s)
 	hb_cell cell;
 
 	return hb_cell_block_next(&a, &key, &cell) && hb_cell_block_next(&b, &next, &cell) &&
-		   hb_bytes_equal(key, next);
+		   hb_memory_equal(key, next);
 }
 
 /* Handles the next result.  Returns HB_END if it did not complete a row. */
@@ -591,7 +591,7 @@ close_scanner(hb_scan *s)
 static hb_status
 next_answer(hb_scan *s)
 {
-	hb_retry_begin(s->client, &s->retry);
+	hb_rpc_begin(s->client, &s->retry);
 	for (;;)
 	{
 		hb_status st = s->asked ? HB_OK : ask(s);

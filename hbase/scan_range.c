@@ -8,14 +8,14 @@ hb_scan_range_ends_before(const hb_range *range, hb_bytes key, bool exclusive)
 
 	if (range->stop.len == 0)
 		return false;
-	c = hb_bytes_compare(range->stop, key);
+	c = hb_memory_compare(range->stop, key);
 	return c < 0 || (c == 0 && (exclusive || !range->stop_inclusive));
 }
 
 bool
 hb_scan_range_begins_at(const hb_range *range, hb_bytes key)
 {
-	return range->start.len > 0 && hb_bytes_compare(range->start, key) >= 0;
+	return range->start.len > 0 && hb_memory_compare(range->start, key) >= 0;
 }
 
 static bool
@@ -28,7 +28,7 @@ is_empty(const hb_range *r)
 static void
 clip(hb_range *r, const hb_range *within)
 {
-	int c = hb_bytes_compare(r->start, within->start);
+	int c = hb_memory_compare(r->start, within->start);
 
 	if (c < 0 || (c == 0 && within->start_exclusive))
 	{
@@ -37,7 +37,7 @@ clip(hb_range *r, const hb_range *within)
 	}
 	if (within->stop.len == 0)
 		return;
-	c = r->stop.len == 0 ? 1 : hb_bytes_compare(r->stop, within->stop);
+	c = r->stop.len == 0 ? 1 : hb_memory_compare(r->stop, within->stop);
 	if (c > 0 || (c == 0 && !within->stop_inclusive))
 	{
 		r->stop = within->stop;

@@ -2,6 +2,7 @@
 #ifndef HB_SCAN_RANGE_H
 #define HB_SCAN_RANGE_H
 
+#include "hbase/arena.h"
 #include "hbase/memory.h"
 
 typedef struct hb_scan_ranges

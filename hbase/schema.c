@@ -95,7 +95,7 @@ set_attribute(hb_arena *a, Hbp__ColumnFamilySchema *f, Hbp__BytesBytesPair *pair
 
 	for (size_t i = 0; i < f->n_attributes; i++)
 	{
-		if (hb_bytes_equal(hb_from_pb(f->attributes[i]->first), hb_from_pb(pair->first)))
+		if (hb_memory_equal(hb_from_pb(f->attributes[i]->first), hb_from_pb(pair->first)))
 		{
 			f->attributes[i] = pair;
 			return true;
@@ -118,7 +118,7 @@ set_configuration(hb_arena *a, Hbp__ColumnFamilySchema *f, Hbp__NameBytesPair *p
 
 	for (size_t i = 0; i < f->n_configuration; i++)
 	{
-		if (hb_bytes_equal(hb_from_pb(f->configuration[i]->name), hb_from_pb(pair->name)))
+		if (hb_memory_equal(hb_from_pb(f->configuration[i]->name), hb_from_pb(pair->name)))
 		{
 			f->configuration[i] = pair;
 			return true;

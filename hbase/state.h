@@ -3,6 +3,7 @@
 #define HB_STATE_H
 
 #include "hbase/exception.h"
+#include "hbase/arena.h"
 #include "hbase/memory.h"
 
 #define HB_HOST_MAX 256 /* bytes of a host's name with the zero byte */
@@ -17,6 +18,7 @@ typedef struct hb_failure
 {
 	hb_error error;
 	hb_cure cure;
+	bool doubtful; /* the server did not say whether another try is of use */
 } hb_failure;
 
 struct hb_connection;

@@ -23,7 +23,7 @@ hb_table_name_text(hb_arena *arena, const Hbp__TableName *name)
 	hb_bytes q = hb_from_pb(name->qualifier);
 	uint8_t *s;
 
-	if (hb_bytes_equal(ns, hb_text(DEFAULT)))
+	if (hb_memory_equal(ns, hb_text(DEFAULT)))
 		return (const char *) hb_arena_copy(arena, q);
 	s = hb_arena_alloc(arena, ns.len + q.len + 2);
 	if (s == NULL)

@@ -3,6 +3,7 @@
 #define HB_TABLE_NAME_H
 
 #include "hbase/proto/common.pb-c.h"
+#include "hbase/arena.h"
 #include "hbase/memory.h"
 
 /* Fills in the message; it points into the name. */

@@ -1,38 +1,6 @@
 /* wire.c - the frames of the RPC: big-endian numbers, varints, delimited messages */
 #include "hbase/wire.h"
 
-uint8_t *
-hb_wire_put_varint(uint8_t *p, uint64_t v)
-{
-	for (; v >= 128; v >>= 7)
-		*p++ = (uint8_t) (v | 128);
-	*p++ = (uint8_t) v;
-	return p;
-}
-
-bool
-hb_wire_varint(hb_bytes *b, uint64_t *v)
-{
-	uint64_t value = 0;
-
-	for (size_t i = 0; i < b->len && i < HB_VARINT_MAX; i++)
-	{
-		uint8_t byte = b->data[i];
-
-		if (i == HB_VARINT_MAX - 1 && byte > 1)
-			return false;
-		value |= (uint64_t) (byte & 127) << (7 * i);
-		if (byte < 128)
-		{
-			b->data += i + 1;
-			b->len -= i + 1;
-			*v = value;
-			return true;
-		}
-	}
-	return false;
-}
-
 bool
 hb_wire_delimited(hb_bytes *b, hb_bytes *message)
 {

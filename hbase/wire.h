@@ -49,10 +49,40 @@ hb_wire_get64(const uint8_t *p)
 }
 
 /* Writes v; returns the first byte behind it.  p has room for HB_VARINT_MAX bytes. */
-extern uint8_t *hb_wire_put_varint(uint8_t *p, uint64_t v);
+static inline uint8_t *
+hb_wire_put_varint(uint8_t *p, uint64_t v)
+{
+	for (; v >= 128; v >>= 7)
+		*p++ = (uint8_t) (v | 128);
+	*p++ = (uint8_t) v;
+	return p;
+}
+
 /* Takes a varint from the front of *b.  Returns false if there is none, or it is longer than 64
  * bits. */
-extern bool hb_wire_varint(hb_bytes *b, uint64_t *v);
+static inline bool
+hb_wire_varint(hb_bytes *b, uint64_t *v)
+{
+	uint64_t value = 0;
+
+	for (size_t i = 0; i < b->len && i < HB_VARINT_MAX; i++)
+	{
+		uint8_t byte = b->data[i];
+
+		if (i == HB_VARINT_MAX - 1 && byte > 1)
+			return false;
+		value |= (uint64_t) (byte & 127) << (7 * i);
+		if (byte < 128)
+		{
+			b->data += i + 1;
+			b->len -= i + 1;
+			*v = value;
+			return true;
+		}
+	}
+	return false;
+}
+
 /* Takes a varint and as many bytes from the front of *b.  Returns false if they are not there. */
 extern bool hb_wire_delimited(hb_bytes *b, hb_bytes *message);
 

@@ -313,6 +313,17 @@ INSERT INTO priv.matrix (object, statement, prepare) VALUES
     ('view widetable.pg_stat_widetable_databases', $$SELECT * FROM widetable.pg_stat_widetable_databases$$, NULL),
     ('view widetable.pg_stat_widetable_locks', $$SELECT 1 / count(*) FROM widetable.pg_stat_widetable_locks WHERE table_name = 'priv.t'$$, $$UPDATE priv.t SET v = 'locked'$$);
 
+-- partitions and other servers: the rights that a call needs are those on the table that it names
+INSERT INTO priv.matrix (object, statement) VALUES
+    ('key_columns(regclass)', $$SELECT widetable.key_columns('priv.t')$$),
+    ('key_columns(regclass)', $$SELECT widetable.key_columns('priv.p')$$),
+    ('require_key(regclass,text[])', $$SELECT widetable.require_key('priv.t', '{k}')$$),
+    ('get(regclass,text)', $$SELECT widetable.get('priv.p', 'k1')$$),
+    ('put(regclass,text,text,"any",bigint,interval)', $$SELECT widetable.put('priv.p', 'k1', 'v', 'x'::text)$$),
+    ('increment(regclass,text,text,bigint)', $$SELECT widetable.increment('priv.p', 'k1', 'd:n')$$),
+    ('delete_row(regclass,text)', $$SELECT widetable.delete_row('priv.p', 'k1')$$),
+    ('raw_cells(regclass,text)', $$SELECT widetable.raw_cells('priv.p', 'k1')$$);
+
 -- settings
 INSERT INTO priv.matrix (object, statement) VALUES
     ('setting widetable.as_of', $$SET LOCAL widetable.as_of = '2020-01-01'$$),
@@ -322,6 +333,7 @@ INSERT INTO priv.matrix (object, statement) VALUES
     ('setting widetable.write_memory', $$SET LOCAL widetable.write_memory = '1MB'$$),
     ('setting widetable.enable_pushdown', $$SET LOCAL widetable.enable_pushdown = off$$),
     ('setting widetable.enable_parallel_scan', $$SET LOCAL widetable.enable_parallel_scan = off$$),
+    ('setting widetable.enable_lookup_ahead', $$SET LOCAL widetable.enable_lookup_ahead = off$$),
     ('setting widetable.enable_direct_modify', $$SET LOCAL widetable.enable_direct_modify = off$$),
     ('setting widetable.directory', $$SET LOCAL widetable.directory = '/tmp'$$),
     ('setting widetable.cache_size', $$SET LOCAL widetable.cache_size = '2MB'$$),

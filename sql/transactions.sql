@@ -136,11 +136,6 @@ BEGIN READ ONLY;
 SELECT count(*) FROM acct;
 INSERT INTO acct (id, balance) VALUES ('ro', 1);
 ROLLBACK;
--- two-phase commit is not supported
-BEGIN;
-INSERT INTO acct (id, balance) VALUES ('2pc', 1);
-PREPARE TRANSACTION 'x';
-SELECT count(*) FROM acct WHERE id = '2pc';
 
 -- row locks of subtransactions: given back by a rollback, also very many; kept by a release.  With little
 -- shared memory the table of locks is smaller, and many rows of it become one.

@@ -219,3 +219,14 @@ CREATE FUNCTION @extschema@.salvage(rel regclass, dry_run boolean DEFAULT false,
     OUT family text, OUT file text, OUT lost_from bytea, OUT lost_to bytea, OUT rows_lost bigint, OUT cells_lost bigint, OUT cells_kept bigint, OUT problem text)
     RETURNS SETOF record LANGUAGE C VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wt_sql_salvage';
 REVOKE ALL ON FUNCTION @extschema@.salvage(regclass, boolean, regclass) FROM PUBLIC;
+
+-- -------------------------------------------------- partitions and other servers
+
+CREATE FUNCTION @extschema@.key_columns(rel regclass)
+    RETURNS text[] LANGUAGE C STABLE STRICT PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'wt_sql_key_columns';
+CREATE FUNCTION @extschema@.require_key(rel regclass, columns text[])
+    RETURNS regclass LANGUAGE C STABLE STRICT PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'wt_sql_require_key';
+COMMENT ON FUNCTION @extschema@.key_columns(regclass) IS
+    'the names of the columns of the row key, in order; also of a partitioned table and of a table on another server';
+COMMENT ON FUNCTION @extschema@.require_key(regclass, text[]) IS
+    'the table, if its row key has these columns: in calls that another server sends';

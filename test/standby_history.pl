@@ -474,6 +474,7 @@ sub play
 	my $crash = $of_primary && $how ne 'switchover';
 	$load{sync} = any('remote_apply', 'remote_apply', 'on', $crash ? 'on' : 'off');
 	$load{may_panic} = $how =~ /^(keeper|worker|backend)$/;
+	$load{may_end} = $crash || $how eq 'restart' || $load{may_panic};
 	($switched, $lossy, @why) = (undef, 0);
 	$about = make_cluster($standbys || 1 + int rand 2);
 	my ($readers, $writers) = start_clients();

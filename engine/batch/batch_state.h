@@ -106,6 +106,7 @@ struct wide_batch
 	wide_db *db;
 	enum batch_phase phase;
 	bool awaited;		 /* must be durable before it is visible */
+	bool for_later;		 /* it is finished by another process, which reserves memory then */
 	bool files_unlogged; /* the contents of its sorted files are not logged */
 	batch_ops ops;
 	batch_row row;

@@ -146,7 +146,7 @@ read_log(wide_db *db, const follow_pending *p, buffer *out)
 	wide_status st = WIDE_OK;
 
 	if (db->log.read != NULL)
-		st = db->log.read(db->log.ctx, p->start, p->committed, take_data, &s);
+		st = db->log.read(db->log.ctx, p->start, p->end, take_data, &s);
 	if (st == WIDE_END)
 		st = WIDE_OK;
 	else if (st == WIDE_OK)

@@ -580,3 +580,26 @@ payload_record_file(uint8_t *head, uint64_t number, uint64_t offset, uint64_t to
 	put_u64le(head + 16, offset);
 	put_u64le(head + 24, total);
 }
+
+void
+payload_record_prepared(uint8_t *head, const record_prepared_head *h)
+{
+	record_head(head, RECORD_PREPARED, h->chunks, h->first);
+	head[2] = (uint8_t) h->what;
+	put_u64le(head + 16, h->bytes);
+	put_u64le(head + 24, h->xid);
+	put_u32le(head + 32, h->locks_before);
+	put_u32le(head + 36, h->locks);
+}
+
+void
+payload_read_prepared(const uint8_t *head, record_prepared_head *h)
+{
+	*h = (record_prepared_head) {.what = head[2],
+								 .chunks = get_u32le(head + 4),
+								 .first = get_u64le(head + 8),
+								 .bytes = get_u64le(head + 16),
+								 .xid = get_u64le(head + 24),
+								 .locks_before = get_u32le(head + 32),
+								 .locks = get_u32le(head + 36)};
+}

@@ -76,22 +76,49 @@ enum record_kind
 	RECORD_BATCH = 1,
 	RECORD_DATA = 2,
 	RECORD_FINISH = 3,
-	RECORD_FILE = 4
+	RECORD_FILE = 4,
+	RECORD_PREPARED = 5
+};
+
+/* What a PREPARED record says. */
+enum record_prepared
+{
+	PREPARED_FIRST = 1, /* the host is about to prepare the transaction */
+	PREPARED_COPY = 2,	/* it was prepared; these records replace the earlier ones */
+	PREPARED_ENDED = 3	/* it has ended, and no FINISH record follows */
 };
 
 #define RECORD_FORMAT 1
 
 /* Bytes before the contents of a record, or of all of it. */
-#define RECORD_BATCH_HEAD	16
-#define RECORD_DATA_HEAD	16
-#define RECORD_FINISH_BYTES 32
-#define RECORD_FILE_HEAD	32
+#define RECORD_BATCH_HEAD	 16
+#define RECORD_DATA_HEAD	 16
+#define RECORD_FINISH_BYTES	 32
+#define RECORD_FILE_HEAD	 32
+#define RECORD_PREPARED_HEAD 40
+#define RECORD_LOCK_BYTES	 12 /* a row lock behind that head: u64 hash, u32 table */
 
 /* Each writes the head of a record. */
 extern void payload_record_batch(uint8_t *head, int64_t commit_ts);
 extern void payload_record_data(uint8_t *head, uint32_t chunk, uint64_t first_lsn);
 extern void payload_record_finish(uint8_t *head, uint32_t chunks, uint64_t first_lsn,
 								  int64_t commit_ts, uint64_t bytes);
+
+/* The head of a PREPARED record, apart from its kind. */
+typedef struct record_prepared_head
+{
+	enum record_prepared what;
+	uint32_t chunks; /* DATA records of the batch */
+	uint64_t first;	 /* LSN of the first of them; 0: no batch */
+	uint64_t bytes;	 /* of the payload */
+	uint64_t xid;
+	uint32_t locks_before; /* row locks in the PREPARED records before this one */
+	uint32_t locks;		   /* in all of them */
+} record_prepared_head;
+
+extern void payload_record_prepared(uint8_t *head, const record_prepared_head *h);
+/* Requires: RECORD_PREPARED_HEAD bytes. */
+extern void payload_read_prepared(const uint8_t *head, record_prepared_head *h);
 
 /* total: bytes of the whole sorted file; 0: it will not be linked. */
 extern void payload_record_file(uint8_t *head, uint64_t number, uint64_t offset, uint64_t total);

@@ -278,6 +278,16 @@ prepare_payload(wide_batch *b, wide_bytes catalog)
 
 	TRY(payload_begin(&b->prepared.payload, catalog, NULL, 0));
 	TRY_GOTO(prepare_cells(b, most, &sorted, &is_sorted, &full));
+	if (b->for_later)
+	{
+		b->prepared.need = 0;
+		st = !full ? WIDE_OK
+				   : status_fail(WIDE_LIMIT,
+								 "the changes need more than half a memtable, %llu bytes, "
+								 "or were written to temporary files",
+								 (unsigned long long) most);
+		goto done;
+	}
 	if (!full)
 	{
 		st = b->prepared.avoids ? prepare_avoid(b) : WIDE_OK;

@@ -78,6 +78,8 @@ add_pending(follow_state *f, const parked *p)
 						   .committed = p->committed,
 						   .id = p->id,
 						   .start = p->start,
+						   /* a copy may be behind the commit record */
+						   .end = p->end > p->committed ? p->end : p->committed,
 						   .commit_ts = p->commit_ts,
 						   .len = p->data.len,
 						   .at = UINT64_MAX};

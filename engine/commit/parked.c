@@ -68,6 +68,7 @@ parked_remove(wide_db *db, parked *gone)
 	*link = gone->next;
 	db->replay->waiting_moved |= gone->committed != 0;
 	buffer_free(&gone->data);
+	buffer_free(&gone->locks);
 	free(gone);
 	keep_log(db);
 }
@@ -81,6 +82,7 @@ parked_free_all(wide_db *db)
 	{
 		next = p->next;
 		buffer_free(&p->data);
+		buffer_free(&p->locks);
 		free(p);
 	}
 	db->replay->first = NULL;

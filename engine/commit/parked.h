@@ -8,6 +8,13 @@
 #include "engine/wide.h"
 #include "engine/base/buffer.h"
 
+enum parked_prepared
+{
+	PARKED_PLAIN,	/* no PREPARED record, or not all of them */
+	PARKED_LOGGED,	/* all records are there; the host is about to prepare it */
+	PARKED_PREPARED /* the host has */
+};
+
 typedef struct parked
 {
 	struct parked *next; /* in log order */
@@ -21,9 +28,16 @@ typedef struct parked
 	bool early;		/* its catalog changes are applied */
 	uint32_t nchunks;
 	uint64_t committed; /* LSN of the external commit, 0 = not known */
+	bool presumed;		/* by what the host says: its commit record may still come */
 	int64_t time;		/* of the external commit, 0 = not known */
 	int64_t commit_ts;	/* for its cells, if it were finished now (follow.c) */
 	buffer data;		/* the payload so far */
+
+	/* a transaction that the host prepares (engine/commit/prepared.h) */
+	enum parked_prepared prepared;
+	uint64_t end;	 /* where its last record ends */
+	uint32_t nlocks; /* in all of its PREPARED records */
+	buffer locks;	 /* RECORD_LOCK_BYTES for each, so far */
 
 	/* a file */
 	uint64_t done, total; /* bytes */

@@ -68,6 +68,7 @@
 #include "engine/commit/commit.h"
 #include "engine/commit/logged_file.h"
 #include "engine/commit/parked.h"
+#include "engine/commit/prepared_replay.h"
 #include "engine/commit/reserve.h"
 
 #define MEM_HEAD_ROOM 65536 /* for the head of a private memtable */
@@ -490,6 +491,8 @@ record(wide_db *db, const wide_replay_event *ev)
 		return finish(db, ev);
 	if (kind == RECORD_FILE && len >= RECORD_FILE_HEAD)
 		return logged_file_record(db, ev);
+	if (kind == RECORD_PREPARED && !ev->forgeable)
+		return prepared_replay_record(db, ev);
 	return parked_damaged(ev->lsn, "it is not a record of this store, or of another format");
 }
 
@@ -601,7 +604,7 @@ restarted(wide_db *db)
 		next = p->next;
 		if (p->file && !committed)
 			logged_file_drop(db, p);
-		else if (!p->file && p->committed == 0)
+		else if (!p->file && p->committed == 0 && p->prepared != PARKED_PREPARED)
 			parked_remove(db, p);
 	}
 }
@@ -642,9 +645,11 @@ ended(wide_db *db, const wide_replay_event *ev)
 	for (parked *p = db->replay->first, *next; p != NULL; p = next)
 	{
 		next = p->next;
-		if (p->xid == 0 || p->xid != ev->xid || p->committed != 0)
+		if (p->xid == 0 || p->xid != ev->xid || (p->committed != 0 && !p->presumed))
 			continue;
-		if (ev->kind != WIDE_REPLAY_COMMIT)
+		p->presumed = false;
+		/* a transaction that has only locked rows leaves nothing when it ends */
+		if (ev->kind != WIDE_REPLAY_COMMIT || p->nchunks == 0)
 		{
 			parked_remove(db, p);
 			continue;
@@ -681,6 +686,11 @@ replay_event(void *arg, const wide_replay_event *ev)
 		return record(db, ev);
 	if (ev->kind == WIDE_REPLAY_SEALED)
 		return WIDE_OK;
+	if (ev->kind == WIDE_REPLAY_PREPARED)
+	{
+		prepared_replay_decided(db, ev->xid);
+		return WIDE_OK;
+	}
 	if (ev->kind == WIDE_REPLAY_GAP && db->seg->set.older)
 		return status_fail(
 			WIDE_CORRUPT,
@@ -765,6 +775,7 @@ replay_end(wide_db *db)
 			TRY(finish_now(db, oldest));
 		parked_remove(db, oldest);
 	}
+	TRY(prepared_replay_end(db));
 	/* no batch will link them */
 	for (parked *p = db->replay->first, *next; p != NULL; p = next)
 	{

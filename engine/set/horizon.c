@@ -170,6 +170,14 @@ horizon_restart_lsn(wide_db *db, uint32_t flushed_memtable)
 		if (prepared != 0 && prepared < lsn)
 			lsn = prepared;
 	}
+	if (atomic_load(&db->seg->prepared.used) > 0)
+		for (uint32_t i = 0; i < atomic_load(&db->seg->prepared.high); i++)
+		{
+			const prepared_entry *e = &db->seg->prepared.entry[i];
+
+			if (atomic_load(&e->xid) != 0 && e->start < lsn)
+				lsn = e->start;
+		}
 	if (log_is_replayed(db))
 	{
 		uint64_t parked = atomic_load(&db->seg->follow.parked);

@@ -22,7 +22,8 @@
  * With a running() callback the snapshot agrees with the snapshot of the caller,
  * which regards each external transaction as running or as ended:
  *   - An ended one that is not published yet is waited for: its process is between
- *     its commit record and wide_publish, or about to forget it.
+ *     its commit record and wide_publish, or about to forget it.  One that was prepared
+ *     has no process: the caller ends it (WIDE_BUSY).
  *   - A running one that is published already is excluded.  The versions from
  *     before it, which the snapshot needs, are kept because of
  *     host->oldest_external (horizon_oldest).
@@ -252,6 +253,26 @@ wait_for_ended(wide_db *db, bool (*running)(void *, uint64_t), void *ctx)
 	return WIDE_OK;
 }
 
+/* Returns WIDE_BUSY if the caller regards a prepared transaction as ended whose batch is not
+ * published: the host ends it (wide_prepared_end). */
+static wide_status
+check_prepared(wide_db *db, bool (*running)(void *, uint64_t), void *ctx)
+{
+	prepared_state *prepared = &db->seg->prepared;
+
+	if (__builtin_expect(atomic_load(&prepared->used) == 0, 1))
+		return WIDE_OK;
+	for (uint32_t i = 0; i < atomic_load(&prepared->high); i++)
+	{
+		uint64_t xid = atomic_load(&prepared->entry[i].xid);
+
+		if (xid != 0 && !running(ctx, xid))
+			return status_fail(WIDE_BUSY, "prepared transaction %llu has ended",
+							   (unsigned long long) xid);
+	}
+	return WIDE_OK;
+}
+
 static wide_status
 exclude(wide_snapshot *s, uint64_t first, uint64_t last)
 {
@@ -470,7 +491,10 @@ wide_snapshot_take_at(wide_db *db, const wide_moment *at, wide_snapshot **out)
 	*out = NULL;
 	TRY(snapshot_new(db, &s));
 	if (at->running != NULL)
+	{
 		TRY_GOTO(wait_for_ended(db, at->running, at->ctx));
+		TRY_GOTO(check_prepared(db, at->running, at->ctx));
+	}
 	injection_point("snapshot-waited");
 	TRY_GOTO(snapshot_number(s, atomic_load(&db->seg->commit.visible_seq), at));
 	*out = s;

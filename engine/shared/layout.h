@@ -242,6 +242,7 @@ typedef struct follow_pending
 	uint64_t committed; /* end of the commit record */
 	uint64_t id;		/* LSN of the batch's first record */
 	uint64_t start;		/* where that begins */
+	uint64_t end;		/* where its records end, at most */
 	int64_t commit_ts;	/* for automatic timestamps, until the FINISH record has the real one */
 	uint64_t len;		/* bytes of the payload */
 	uint64_t at;		/* of the payload in bytes; UINT64_MAX: it is only in the log */
@@ -270,6 +271,37 @@ typedef struct follow_state
 	uint64_t nbytes; /* in use */
 	uint8_t bytes[FOLLOW_BYTES];
 } follow_state;
+
+/* -------------------------------------------------------------- prepared */
+
+#define PREPARED_MAX 1024
+
+/*
+ * An external transaction that the host has prepared, or is about to: no process has its batch and
+ * its row locks.  Members without _Atomic are read and written under LOCK_COMMIT, or by the process
+ * that has the claim.  See engine/commit/prepared.c.
+ */
+typedef struct prepared_entry
+{
+	_Atomic uint64_t xid; /* 0 = free: row locks of this owner are void */
+	uint32_t claimed;	  /* slot index + 1 of the process that logs or ends it; 0 = none */
+	bool confirmed;		  /* the host has prepared it */
+	bool leftover;		  /* free, but row locks of the last owner may be left */
+	uint64_t start;		  /* the log is needed from here */
+	uint64_t from, end;	  /* its newest records: where they begin and end */
+	uint64_t id;		  /* LSN of the first DATA record among them; 0: it has only locked rows */
+	uint64_t bytes;		  /* of the payload */
+	uint32_t nchunks;	  /* DATA records */
+	uint32_t nlocks;	  /* row locks */
+} prepared_entry;
+
+typedef struct prepared_state
+{
+	_Atomic uint32_t used; /* entries that are not free */
+	_Atomic uint32_t high; /* entries from here on were never taken */
+	_Atomic uint32_t word; /* futex: rises when a claim ends */
+	prepared_entry entry[PREPARED_MAX];
+} prepared_state;
 
 /* ----------------------------------------------------------------- files */
 
@@ -552,6 +584,7 @@ typedef struct segment
 	_Alignas(64) pthread_mutex_t lock[LOCK_COUNT];
 	_Alignas(64) commit_state commit;
 	_Alignas(64) follow_state follow;
+	_Alignas(64) prepared_state prepared;
 	_Alignas(64) set_state set;
 	_Alignas(64) catalog_state catalog;
 	uint64_t job_serial;	/* of the newest job; under LOCK_SET */
@@ -608,6 +641,25 @@ static inline uint32_t
 layout_processes_used(wide_db *db)
 {
 	return atomic_load(&db->seg->slots_used);
+}
+
+/*
+ * Returns the owner of a prepared transaction's row locks, in the table of row locks: these owners
+ * follow those of the processes.
+ */
+static inline uint32_t
+layout_prepared_owner(wide_db *db, const prepared_entry *e)
+{
+	return db->seg->config.max_processes + 1 + (uint32_t) (e - db->seg->prepared.entry);
+}
+
+/* Returns the prepared transaction that is this owner of row locks; NULL: it is a process. */
+static inline prepared_entry *
+layout_prepared_of_owner(wide_db *db, uint32_t owner)
+{
+	uint32_t first = db->seg->config.max_processes + 1;
+
+	return owner < first ? NULL : &db->seg->prepared.entry[owner - first];
 }
 
 static inline file_slot *

@@ -63,7 +63,6 @@
 
 #define FEW_LOCKS	1000 /* a process with less may use the reserve */
 #define LIST_FACTOR 8	 /* the list of locks is given up when it has so many for each bucket */
-#define EACH_LOCKS	4096 /* wide_row_locks_each shows so many at a time, or a little more */
 
 _Static_assert(sizeof(lock_bucket) + sizeof(lock_side) == ROW_LOCK_BUCKET_BYTES,
 			   "the segment has room for this");
@@ -94,16 +93,19 @@ row_lock_attach(wide_db *db)
 	return lock_memory_attach(db);
 }
 
-static inline uint64_t
-row_hash(wide_table_id table, wide_bytes row)
+uint64_t
+row_lock_hash(wide_table_id table, wide_bytes row)
 {
 	return hash_xxh3(row.data, row.len, 0x6c6f636b00000000ull ^ table);
 }
 
-/* Returns true if the locks of this owner count as free. */
-static bool
-is_void(wide_db *db, uint32_t owner)
+bool
+row_lock_is_void(wide_db *db, uint32_t owner)
 {
+	const prepared_entry *prepared = layout_prepared_of_owner(db, owner);
+
+	if (prepared != NULL)
+		return atomic_load(&prepared->xid) == 0;
 	return atomic_load_explicit(&layout_processes(db)[owner - 1].locks_void,
 								memory_order_acquire) != 0;
 }
@@ -387,17 +389,29 @@ enum lock_taken
 	TAKEN_NO_ROOM /* there is no room for an entry: the block must grow */
 };
 
+/* The owner value of the process, or of the prepared transaction. */
+static uint64_t
+value_of(wide_db *db, uint32_t owner)
+{
+	const prepared_entry *prepared = layout_prepared_of_owner(db, owner);
+	uint64_t xid;
+
+	if (prepared == NULL)
+		return atomic_load(&layout_processes(db)[owner - 1].owner);
+	xid = atomic_load(&prepared->xid);
+	return xid != 0 ? WIDE_HOLDER_PREPARED | xid : 0;
+}
+
 /*
- * Locks the row with this hash for this process.  TAKEN_NOT: *other is slot index + 1 of the
+ * Locks the row with this hash for this owner.  TAKEN_NOT: *other is the
  * holder.  If there is no room and the process has a spare block of the right order, that becomes
  * the bucket's block.  full: as lock_bucket_add.
  */
 static inline enum lock_taken
-bucket_take(wide_db *db, lock_view *v, uint64_t hash, wide_table_id table, bool full,
+bucket_take(wide_db *db, lock_view *v, uint32_t me, uint64_t hash, wide_table_id table, bool full,
 			uint32_t *other)
 {
 	struct lock_local *l = db->locks;
-	uint32_t me = db->slot_index + 1;
 	uint64_t tag = lock_bucket_tag(hash);
 	int64_t free_place, place = lock_bucket_find(v, tag, &free_place);
 
@@ -411,7 +425,7 @@ bucket_take(wide_db *db, lock_view *v, uint64_t hash, wide_table_id table, bool 
 		*other = lock_bucket_owner(v, place);
 		if (*other == me)
 			return TAKEN_BEFORE;
-		if (!is_void(db, *other))
+		if (!row_lock_is_void(db, *other))
 			return TAKEN_NOT;
 		lock_bucket_set_owner(v, place, me, table);
 		return TAKEN_NOW;
@@ -427,8 +441,8 @@ bucket_take(wide_db *db, lock_view *v, uint64_t hash, wide_table_id table, bool 
 
 /* One attempt of wide_row_lock; *order: of the block that TAKEN_NO_ROOM needs. */
 static inline wide_status
-try_lock(wide_db *db, uint64_t hash, wide_table_id table, bool full, enum lock_taken *how,
-		 uint64_t *holder, uint32_t *order)
+try_lock(wide_db *db, uint32_t me, uint64_t hash, wide_table_id table, bool full,
+		 enum lock_taken *how, uint64_t *holder, uint32_t *order)
 {
 	struct lock_local *l = db->locks;
 	uint64_t left = 0;
@@ -436,11 +450,11 @@ try_lock(wide_db *db, uint64_t hash, wide_table_id table, bool full, enum lock_t
 	uint32_t other;
 
 	TRY(lock_table_enter(db, lock_table_index(db, hash), &v));
-	*how = bucket_take(db, &v, hash, table, full, &other);
+	*how = bucket_take(db, &v, me, hash, table, full, &other);
 	/* read while the lock is there: a process changes its owner value before it takes the locks
 	 * that the new value is for, and after it has given back those of the old one */
 	if (*how == TAKEN_NOT)
-		*holder = atomic_load(&layout_processes(db)[other - 1].owner);
+		*holder = value_of(db, other);
 	else if (*how == TAKEN_NO_ROOM)
 		*order = lock_bucket_next_order(&v);
 	else
@@ -479,29 +493,37 @@ get_spare(wide_db *db, uint32_t order, bool *full)
 	return WIDE_OK;
 }
 
+/* Locks the row for the owner, with memory for a block if need be. */
+static inline wide_status
+lock_for(wide_db *db, uint32_t me, uint64_t hash, wide_table_id table, enum lock_taken *how,
+		 uint64_t *holder)
+{
+	uint32_t order = 0;
+	bool full = false;
+	wide_status st = try_lock(db, me, hash, table, full, how, holder, &order);
+
+	while (__builtin_expect(st == WIDE_OK && *how == TAKEN_NO_ROOM, 0))
+	{
+		st = get_spare(db, order, &full);
+		if (st == WIDE_OK)
+			st = try_lock(db, me, hash, table, full, how, holder, &order);
+	}
+	free_spare(db);
+	return st;
+}
+
 wide_status
 wide_row_lock(wide_db *db, wide_table_id table, wide_bytes row, uint64_t *holder)
 {
-	uint64_t hash = row_hash(table, row);
+	uint64_t hash = row_lock_hash(table, row);
 	enum lock_taken how = TAKEN_NO_ROOM;
-	uint32_t order = 0;
-	bool full = false;
-	wide_status st;
 
 	*holder = 0;
 	TRY(segment_check(db));
 	TRY(list_reserve(db));
 	if (__builtin_expect(atomic_load_explicit(&db->slot->locks_void, memory_order_relaxed) != 0, 0))
 		TRY(remove_void(db));
-	st = try_lock(db, hash, table, full, &how, holder, &order);
-	while (__builtin_expect(st == WIDE_OK && how == TAKEN_NO_ROOM, 0))
-	{
-		st = get_spare(db, order, &full);
-		if (st == WIDE_OK)
-			st = try_lock(db, hash, table, full, &how, holder, &order);
-	}
-	free_spare(db);
-	TRY(st);
+	TRY(lock_for(db, db->slot_index + 1, hash, table, &how, holder));
 	if (how == TAKEN_NOT)
 	{
 		counter_add(db, COUNTER_ROW_LOCK_WAITS, 1);
@@ -513,6 +535,48 @@ wide_row_lock(wide_db *db, wide_table_id table, wide_bytes row, uint64_t *holder
 		list_add(db, hash);
 	}
 	return WIDE_OK;
+}
+
+/* --------------------------------------------------- prepared transactions */
+
+wide_status
+row_lock_give(wide_db *db, uint32_t to, void *arg,
+			  wide_status (*fn)(void *arg, uint64_t hash, wide_table_id table))
+{
+	struct lock_local *l = db->locks;
+
+	if (l->all)
+		return status_fail(WIDE_LIMIT, "it has locked more than %d rows", list_limit(db));
+	while (l->n > 0)
+	{
+		uint64_t tag, hash = l->list[l->n - 1];
+		int64_t place, free_place;
+		wide_table_id table = 0;
+		lock_view v;
+
+		TRY(lock_table_enter(db, lock_table_index(db, hash), &v));
+		place = lock_bucket_find(&v, lock_bucket_tag(hash), &free_place);
+		if (place != LOCK_NOWHERE)
+		{
+			(void) lock_bucket_get(&v, place, &tag, &table);
+			lock_bucket_set_owner(&v, place, to, table);
+		}
+		lock_table_leave(db, &v);
+		l->n--;
+		l->held--;
+		if (place != LOCK_NOWHERE)
+			TRY(fn(arg, hash, table));
+	}
+	return WIDE_OK;
+}
+
+wide_status
+row_lock_restore(wide_db *db, uint32_t owner, uint64_t hash, wide_table_id table)
+{
+	enum lock_taken how;
+	uint64_t holder;
+
+	return lock_for(db, owner, hash, table, &how, &holder);
 }
 
 /* -------------------------------------------------------------- savepoints */
@@ -587,146 +651,6 @@ wide_row_locks_total(wide_db *db)
 		n += atomic_load_explicit(&side[i].more, memory_order_relaxed);
 	}
 	return n;
-}
-
-/* ------------------------------------------------------- showing the locks */
-
-void
-wide_row_lock_waits(wide_db *db, wide_table_id table, wide_bytes row)
-{
-	process_slot *me = db->slot;
-
-	atomic_fetch_add(&me->wait_serial, 1);
-	me->wait_table = table;
-	if (table != 0)
-	{
-		me->wait_hash = row_hash(table, row);
-		me->wait_len = (uint32_t) row.len;
-		memcpy(me->wait_row, row.data, row.len < WIDE_LOCK_ROW ? row.len : WIDE_LOCK_ROW);
-	}
-	atomic_fetch_add(&me->wait_serial, 1);
-}
-
-static uint32_t
-pid_of(wide_db *db, uint32_t owner)
-{
-	if (owner == 0 || is_void(db, owner))
-		return 0;
-	return atomic_load(&layout_processes(db)[owner - 1].pid);
-}
-
-/* Returns the pid of the process that holds the row; 0 = none, or not known. */
-static uint32_t
-holder_of(wide_db *db, uint64_t hash)
-{
-	lock_view v;
-	int64_t place, free_place;
-	uint32_t owner;
-
-	if (lock_table_enter(db, lock_table_index(db, hash), &v) != WIDE_OK)
-		return 0;
-	place = lock_bucket_find(&v, lock_bucket_tag(hash), &free_place);
-	owner = place != LOCK_NOWHERE ? lock_bucket_owner(&v, place) : 0;
-	lock_table_leave(db, &v);
-	return pid_of(db, owner);
-}
-
-/* A copy of the entries of a bucket, free ones included. */
-typedef struct lock_copies
-{
-	struct lock_copy
-	{
-		uint64_t tag;
-		wide_table_id table;
-		uint32_t owner;
-	} * at;
-
-	int64_t n, cap;
-} lock_copies;
-
-/* Copies the entries, as nothing may be called back with the spin word held. */
-static wide_status
-copy_entries(wide_db *db, uint32_t index, lock_copies *c)
-{
-	lock_view v;
-
-	for (;;)
-	{
-		int64_t places;
-
-		TRY(lock_table_enter(db, index, &v));
-		places = lock_bucket_places(&v);
-		c->n = places <= c->cap ? places : 0;
-		for (int64_t i = 0; i < c->n; i++)
-			c->at[i].owner = lock_bucket_get(&v, i, &c->at[i].tag, &c->at[i].table);
-		lock_table_leave(db, &v);
-		if (c->n > 0)
-			return WIDE_OK;
-		free(c->at);
-		c->cap = places;
-		c->at = malloc((size_t) places * sizeof(*c->at));
-		if (c->at == NULL)
-			return status_fail(WIDE_NOMEM, "out of memory");
-	}
-}
-
-static void
-each_waiting(wide_db *db, process_slot *s, void (*fn)(void *arg, const wide_lock_info *lock),
-			 void *arg)
-{
-	wide_lock_info info = {.pid = atomic_load(&s->pid)};
-	uint8_t row[WIDE_LOCK_ROW];
-	uint64_t hash;
-	uint32_t serial;
-
-	do
-	{
-		serial = atomic_load(&s->wait_serial);
-		info.table = s->wait_table;
-		hash = s->wait_hash;
-		info.row_len = s->wait_len;
-		memcpy(row, s->wait_row, sizeof(row));
-		atomic_thread_fence(memory_order_acquire);
-	} while ((serial & 1) == 0 && atomic_load(&s->wait_serial) != serial);
-	if ((serial & 1) != 0 || info.table == 0 || info.pid == 0)
-		return;
-	info.bucket = lock_table_index(db, hash);
-	info.tag = lock_bucket_tag(hash);
-	info.row = (wide_bytes) {row, info.row_len < sizeof(row) ? info.row_len : sizeof(row)};
-	info.holder = holder_of(db, hash);
-	fn(arg, &info);
-}
-
-wide_status
-wide_row_locks_each(wide_db *db, uint32_t *part, void (*fn)(void *arg, const wide_lock_info *lock),
-					void *arg)
-{
-	uint32_t buckets = db->seg->config.lock_buckets;
-	lock_copies c = {0};
-	wide_status st = WIDE_OK;
-	int shown = 0;
-
-	TRY(segment_check(db));
-	for (; st == WIDE_OK && *part < buckets && shown < EACH_LOCKS; ++*part)
-	{
-		wide_lock_info info = {.bucket = *part, .granted = true};
-
-		st = copy_entries(db, *part, &c);
-		for (int64_t i = 0; st == WIDE_OK && i < c.n; i++)
-		{
-			info.pid = pid_of(db, c.at[i].owner);
-			info.tag = c.at[i].tag;
-			info.table = c.at[i].table;
-			if (info.pid != 0)
-				fn(arg, &info), shown++;
-		}
-	}
-	free(c.at);
-	if (st != WIDE_OK || *part < buckets)
-		return st;
-	for (uint32_t i = 0; i < layout_processes_used(db); i++)
-		each_waiting(db, &layout_processes(db)[i], fn, arg);
-	return WIDE_END;
 }
 
 void

@@ -68,6 +68,7 @@ poison(wide_db *db, const char *reason)
 	segment_wake(db, &seg->commit.applied_word);
 	segment_wake(db, &seg->commit.space_word);
 	segment_wake(db, &seg->set.work_word);
+	segment_wake(db, &seg->prepared.word);
 	for (uint32_t i = 0; i < seg->config.max_processes; i++)
 		segment_wake(db, &layout_processes(db)[i].prepare_done);
 }

@@ -188,6 +188,7 @@ format_build_id(void)
 		sizeof(memtable),
 		sizeof(commit_state),
 		sizeof(follow_state),
+		sizeof(prepared_state),
 		sizeof(set_state),
 		sizeof(file_slot),
 		sizeof(container_slot),
@@ -242,8 +243,8 @@ wide_segment_format(void *base, const wide_config *config)
 	config_defaults(&c);
 	if (((uintptr_t) base & 63) != 0)
 		return status_fail(WIDE_INVALID, "the segment is not aligned to 64 bytes");
-	if (c.max_processes > 65535 || c.max_tables > 1000000 || c.max_files > 100000000 ||
-		c.lock_buckets > 1u << 26 || c.memtable_size < 64 * 1024 ||
+	if (c.max_processes > 65535 - PREPARED_MAX || c.max_tables > 1000000 ||
+		c.max_files > 100000000 || c.lock_buckets > 1u << 26 || c.memtable_size < 64 * 1024 ||
 		c.memtable_size > (size_t) 16 << 30 || c.cache_size > (size_t) 1 << 40)
 		return status_fail(WIDE_INVALID, "the segment's configuration is out of range");
 

@@ -12,6 +12,8 @@
 
 #include "fdw/func/call.h"
 
+#include "catalog/objectaddress.h"
+#include "catalog/pg_class.h"
 #include "fmgr.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
@@ -20,8 +22,10 @@
 #include "storage/sinval.h"
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
+#include "utils/rls.h"
 
 #include "fdw/ddl/engine_table.h"
+#include "fdw/func/remote_query.h"
 #include "fdw/store/bytes.h"
 #include "fdw/store/clock.h"
 #include "fdw/store/compat.h"
@@ -40,7 +44,21 @@ wt_call_need_arg(FunctionCallInfo fcinfo, int n, const char *name)
 				 errmsg("%s must not be null", name)));
 }
 
+/* What argument rel may be. */
+typedef enum Named
+{
+	NAMED_WIDE,	  /* a foreign table of this wrapper */
+	NAMED_ROUTED, /* a partitioned table, or a foreign table of postgres_fdw */
+} Named;
+
 static const AclMode each_privilege[] = {ACL_SELECT, ACL_INSERT, ACL_UPDATE, ACL_DELETE};
+
+/* The kind of the table, for errors. */
+static ObjectType
+object_type(Oid relid)
+{
+	return get_relkind_objtype(get_rel_relkind(relid));
+}
 
 /*
  * 42501 unless the user owns the table, or has each privilege on it or on one of its columns.
@@ -54,7 +72,7 @@ check_any_right(Oid relid, const char *relname, AclMode needs)
 	if (needs == WT_CALL_OWNER)
 	{
 		if (!wt_owns_table(relid))
-			aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_FOREIGN_TABLE, relname);
+			aclcheck_error(ACLCHECK_NOT_OWNER, object_type(relid), relname);
 		return 0;
 	}
 	for (int i = 0; i < (int) lengthof(each_privilege); i++)
@@ -67,18 +85,20 @@ check_any_right(Oid relid, const char *relname, AclMode needs)
 			granted |= p;
 		else if (p == ACL_DELETE ||
 				 pg_attribute_aclcheck_all(relid, GetUserId(), p, ACLMASK_ANY) != ACLCHECK_OK)
-			aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FOREIGN_TABLE, relname);
+			aclcheck_error(ACLCHECK_NO_PRIV, object_type(relid), relname);
 	}
 	return granted;
 }
 
 /* wt_call_relid() for a table; *granted as check_any_right().  Returns: its name. */
 static char *
-check_relation(Oid relid, AclMode needs, AclMode *granted)
+check_relation(Oid relid, Named named, AclMode needs, AclMode *granted)
 {
 	char *relname;
 
-	if (!wt_table_is_ours(relid) || (relname = get_rel_name(relid)) == NULL)
+	if (named == NAMED_WIDE ? !wt_table_is_ours(relid) : !wt_call_is_routed(relid))
+		wt_table_not_ours(relid);
+	if ((relname = get_rel_name(relid)) == NULL)
 		wt_table_not_ours(relid);
 	*granted = check_any_right(relid, relname, needs);
 	return relname;
@@ -90,18 +110,41 @@ wt_call_relid(FunctionCallInfo fcinfo, AclMode needs)
 	AclMode granted;
 
 	wt_call_need_arg(fcinfo, 0, "rel");
-	pfree(check_relation(PG_GETARG_OID(0), needs, &granted));
+	pfree(check_relation(PG_GETARG_OID(0), NAMED_WIDE, needs, &granted));
 	return PG_GETARG_OID(0);
 }
 
+bool
+wt_call_is_routed(Oid relid)
+{
+	return get_rel_relkind(relid) == RELKIND_PARTITIONED_TABLE || wt_remote_query_table(relid);
+}
+
 void
-wt_call_rel(WtCall *c, FunctionCallInfo fcinfo, const char *function, int writes, AclMode needs)
+wt_call_check_any_right(Oid relid)
+{
+	for (int i = 0; i < (int) lengthof(each_privilege); i++)
+	{
+		AclMode p = each_privilege[i];
+
+		if (pg_class_aclcheck(relid, GetUserId(), p) == ACLCHECK_OK ||
+			(p != ACL_DELETE &&
+			 pg_attribute_aclcheck_all(relid, GetUserId(), p, ACLMASK_ANY) == ACLCHECK_OK))
+			return;
+	}
+	aclcheck_error(ACLCHECK_NO_PRIV, object_type(relid), get_rel_name(relid));
+}
+
+/* Starts a call: privileges, and the lock. */
+static void
+start(WtCall *c, FunctionCallInfo fcinfo, const char *function, int writes, AclMode needs,
+	  Named named)
 {
 	uint64 changes;
 
 	memset(c, 0, sizeof(*c));
 	wt_call_need_arg(fcinfo, 0, "rel");
-	c->relid = PG_GETARG_OID(0);
+	c->relid = c->named = PG_GETARG_OID(0);
 	if (writes)
 	{
 		PreventCommandIfReadOnly(function);
@@ -109,30 +152,73 @@ wt_call_rel(WtCall *c, FunctionCallInfo fcinfo, const char *function, int writes
 		PreventCommandDuringRecovery(function);
 	}
 	changes = SharedInvalidMessageCounter;
-	c->relname = check_relation(c->relid, needs, &c->granted);
-	LockRelationOid(c->relid, writes ? RowExclusiveLock : AccessShareLock);
+	c->named_name = check_relation(c->named, named, needs, &c->granted);
+	LockRelationOid(c->named, writes ? RowExclusiveLock : AccessShareLock);
 	/* it may have been dropped or renamed, or rights revoked, during a wait for the lock */
 	if (changes != SharedInvalidMessageCounter)
-		c->relname = check_relation(c->relid, needs, &c->granted);
-	c->t = wt_table(c->relid);
-	if (writes && !c->t->updatable)
+		c->named_name = check_relation(c->named, named, needs, &c->granted);
+	c->relname = c->named_name;
+}
+
+void
+wt_call_refuse_as_of(const char *relname)
+{
+	if (wt_clock_as_of() != PG_INT64_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 writes == CMD_INSERT
-					 ? errmsg("foreign table \"%s\" does not allow inserts", c->relname)
-				 : writes == CMD_DELETE
-					 ? errmsg("foreign table \"%s\" does not allow deletes", c->relname)
-					 : errmsg("foreign table \"%s\" does not allow updates", c->relname)));
+				 errmsg("cannot change or lock rows of \"%s\" while widetable.as_of is set",
+						relname),
+				 errhint("SET widetable.as_of = ''.")));
+}
+
+void
+wt_call_updatable(const char *relname, int writes, bool updatable)
+{
+	if (updatable)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 writes == CMD_INSERT	? errmsg("foreign table \"%s\" does not allow inserts", relname)
+			 : writes == CMD_DELETE ? errmsg("foreign table \"%s\" does not allow deletes", relname)
+									: errmsg("foreign table \"%s\" does not allow updates",
+											 relname)));
+}
+
+void
+wt_call_table(WtCall *c, Oid relid, int writes)
+{
+	c->relid = relid;
+	if (relid != c->named)
+		c->relname = get_rel_name(relid);
+	c->t = wt_table(relid);
+	if (writes)
+		wt_call_updatable(c->relname, writes, c->t->updatable);
 	/*
 	 * put is blind, as INSERT is; the others would change the present state, which
 	 * such a session does not see.
 	 */
-	if (writes && writes != CMD_INSERT && wt_clock_as_of() != PG_INT64_MAX)
+	if (writes && writes != CMD_INSERT)
+		wt_call_refuse_as_of(c->relname);
+}
+
+void
+wt_call_rel(WtCall *c, FunctionCallInfo fcinfo, const char *function, int writes, AclMode needs)
+{
+	start(c, fcinfo, function, writes, needs, NAMED_WIDE);
+	wt_call_table(c, c->relid, writes);
+}
+
+void
+wt_call_routed(WtCall *c, FunctionCallInfo fcinfo, const char *function, int writes, AclMode needs)
+{
+	start(c, fcinfo, function, writes, needs, NAMED_ROUTED);
+	/* policies are conditions of statements */
+	if (check_enable_rls(c->named, InvalidOid, true) == RLS_ENABLED)
 		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("cannot change or lock rows of \"%s\" while widetable.as_of is set",
-						c->relname),
-				 errhint("SET widetable.as_of = ''.")));
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("%s cannot apply the row security of table \"%s\"", function,
+						c->named_name),
+				 errhint("Use statements.")));
 }
 
 void
@@ -171,8 +257,10 @@ wt_call_key(WtCall *c, FunctionCallInfo fcinfo)
 }
 
 void
-wt_call_acl(WtCall *c, AclMode mode, const WtColumn *column)
+wt_call_acl_column(WtCall *c, AclMode mode, const char *column)
 {
+	AttrNumber attno = column != NULL ? get_attnum(c->named, column) : InvalidAttrNumber;
+
 	for (int i = 0; i < (int) lengthof(each_privilege); i++)
 	{
 		AclMode p = each_privilege[i];
@@ -180,10 +268,16 @@ wt_call_acl(WtCall *c, AclMode mode, const WtColumn *column)
 
 		if (!(mode & p) || (c->granted & p))
 			continue;
-		r = pg_class_aclcheck(c->relid, GetUserId(), p);
-		if (r != ACLCHECK_OK && column != NULL && p != ACL_DELETE)
-			r = pg_attribute_aclcheck(c->relid, column->attno, GetUserId(), p);
+		r = pg_class_aclcheck(c->named, GetUserId(), p);
+		if (r != ACLCHECK_OK && attno > 0 && p != ACL_DELETE)
+			r = pg_attribute_aclcheck(c->named, attno, GetUserId(), p);
 		if (r != ACLCHECK_OK)
-			aclcheck_error(r, OBJECT_FOREIGN_TABLE, c->relname);
+			aclcheck_error(r, object_type(c->named), c->named_name);
 	}
+}
+
+void
+wt_call_acl(WtCall *c, AclMode mode, const WtColumn *column)
+{
+	wt_call_acl_column(c, mode, column != NULL ? column->name : NULL);
 }

@@ -15,11 +15,15 @@
 /* A call f(rel, key, ...). */
 typedef struct WtCall
 {
-	/* argument rel */
+	/* argument rel: privileges are those on it */
+	Oid named;
+	const char *named_name;
+	AclMode granted; /* privileges on the whole table that are known to be there */
+
+	/* the wide table that has the row: the same, or the partition that the key belongs to */
 	Oid relid;
 	const char *relname;
 	WtTable *t;
-	AclMode granted; /* privileges on the whole table that are known to be there */
 
 	/* the engine's table */
 	bool stored; /* it exists, and e is set */
@@ -58,10 +62,28 @@ extern Oid wt_call_relid(FunctionCallInfo fcinfo, AclMode needs);
  */
 extern void wt_call_rel(WtCall *c, FunctionCallInfo fcinfo, const char *function, int writes,
 						AclMode needs);
+/*
+ * What wt_call_rel() does without a wide table, for a partitioned table or a foreign table of
+ * postgres_fdw.  Errors also: 42501 if row security applies to the user.
+ */
+extern void wt_call_routed(WtCall *c, FunctionCallInfo fcinfo, const char *function, int writes,
+						   AclMode needs);
+/* Then: goes on with this wide table.  Requires: a lock on it. */
+extern void wt_call_table(WtCall *c, Oid relid, int writes);
+/* Returns true if the table is one for wt_call_routed().  Needs no lock. */
+extern bool wt_call_is_routed(Oid relid);
+/* Raises 42501 unless the user has some privilege on the table or on one of its columns. */
+extern void wt_call_check_any_right(Oid relid);
+/* Raises 55000 if widetable.as_of is set. */
+extern void wt_call_refuse_as_of(const char *relname);
+/* Raises 55000 unless updatable: the foreign table does not allow writes, a CmdType. */
+extern void wt_call_updatable(const char *relname, int writes, bool updatable);
 /* Reads argument 1, key, which must have all parts. */
 extern void wt_call_key(WtCall *c, FunctionCallInfo fcinfo);
 /* Raises 42501 unless the user has each privilege on the table or on the column (may be NULL). */
 extern void wt_call_acl(WtCall *c, AclMode mode, const WtColumn *column);
+/* The same for the column of this name, if argument rel has one. */
+extern void wt_call_acl_column(WtCall *c, AclMode mode, const char *column);
 /*
  * Finds the engine's table, or creates it.  Requires: privileges have been
  * checked, so that no user without them creates a table.

@@ -22,6 +22,7 @@
 #include "engine/wide.h"
 #include "fdw/func/call.h"
 #include "fdw/func/cell_argument.h"
+#include "fdw/func/route.h"
 #include "fdw/func/write_functions.h"
 #include "fdw/row/cell_read.h"
 #include "fdw/row/map.h"
@@ -402,8 +403,11 @@ wt_sql_check_and_mutate(PG_FUNCTION_ARGS)
 	CheckOp op;
 	Jsonb *lists[2] = {NULL, NULL};
 	bool holds;
+	Datum elsewhere;
 
-	wt_call_rel(&c, fcinfo, "check_and_mutate()", CMD_UPDATE, ACL_SELECT | ACL_UPDATE);
+	if (!wt_route_call(&c, fcinfo, "check_and_mutate()", CMD_UPDATE, ACL_SELECT | ACL_UPDATE,
+					   WT_ROUTE_MUTATIONS, &elsewhere))
+		return elsewhere;
 	col = wt_cell_argument_text(fcinfo, 2, "col");
 	op = parse_op(wt_cell_argument_text(fcinfo, 3, "op"));
 	if (op != OP_NULL && op != OP_NOT_NULL)
@@ -416,9 +420,9 @@ wt_sql_check_and_mutate(PG_FUNCTION_ARGS)
 	if (!PG_ARGISNULL(6))
 		check_list(&c, "otherwise", lists[1] = PG_GETARG_JSONB_P(6));
 	/* to lock a row some privilege to change it is needed, whatever the check returns */
-	if (pg_class_aclcheck(c.relid, GetUserId(), ACL_UPDATE) != ACLCHECK_OK &&
-		pg_attribute_aclcheck_all(c.relid, GetUserId(), ACL_UPDATE, ACLMASK_ANY) != ACLCHECK_OK)
-		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FOREIGN_TABLE, c.relname);
+	if (pg_class_aclcheck(c.named, GetUserId(), ACL_UPDATE) != ACLCHECK_OK &&
+		pg_attribute_aclcheck_all(c.named, GetUserId(), ACL_UPDATE, ACLMASK_ANY) != ACLCHECK_OK)
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FOREIGN_TABLE, c.named_name);
 	/* the mutations may write the first row of the table */
 	wt_call_engine(&c, true);
 	cell.ref.family = wt_cell_argument_family(&c, &cell);

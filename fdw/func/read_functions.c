@@ -26,6 +26,7 @@
 #include "fdw/ddl/engine_table.h"
 #include "fdw/func/call.h"
 #include "fdw/func/result.h"
+#include "fdw/func/route.h"
 #include "fdw/row/cell_read.h"
 #include "fdw/row/map.h"
 #include "fdw/store/bytes.h"
@@ -92,9 +93,10 @@ wt_sql_get(PG_FUNCTION_ARGS)
 	wide_row row;
 	bool exists = false;
 	JsonbParseState *ps = NULL;
-	JsonbValue *done;
+	Datum elsewhere;
 
-	wt_call_rel(&c, fcinfo, "get()", 0, ACL_SELECT);
+	if (!wt_route_call(&c, fcinfo, "get()", 0, ACL_SELECT, WT_ROUTE_ROW, &elsewhere))
+		return elsewhere;
 	wt_call_acl(&c, ACL_SELECT, NULL);
 	wt_call_key(&c, fcinfo);
 	if (!wt_engine_table(c.t, false, &c.e))
@@ -140,8 +142,7 @@ wt_sql_get(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	if (open >= 0)
 		wt_map_end(&ps);
-	done = wt_map_end(&ps);
-	PG_RETURN_JSONB_P(JsonbValueToJsonb(done));
+	PG_RETURN_JSONB_P(JsonbValueToJsonb(wt_map_end(&ps)));
 }
 
 /* ------------------------------------------------------------------ cells */
@@ -188,8 +189,10 @@ wt_sql_cells(PG_FUNCTION_ARGS)
 	int versions;
 	int64 since = PG_ARGISNULL(3) ? PG_INT64_MIN : PG_GETARG_INT64(3);
 	int64 until = PG_ARGISNULL(4) ? PG_INT64_MAX : PG_GETARG_INT64(4);
+	Datum elsewhere;
 
-	wt_call_rel(&c, fcinfo, "cells()", 0, ACL_SELECT);
+	if (!wt_route_call(&c, fcinfo, "cells()", 0, ACL_SELECT, WT_ROUTE_ROW, &elsewhere))
+		return elsewhere;
 	wt_call_acl(&c, ACL_SELECT, NULL);
 	wt_call_need_arg(fcinfo, 2, "versions");
 	versions = PG_GETARG_INT32(2);
@@ -275,8 +278,10 @@ wt_sql_raw_cells(PG_FUNCTION_ARGS)
 	WtCall c;
 	wide_family *fams;
 	int n;
+	Datum elsewhere;
 
-	wt_call_rel(&c, fcinfo, "raw_cells()", 0, WT_CALL_OWNER);
+	if (!wt_route_call(&c, fcinfo, "raw_cells()", 0, WT_CALL_OWNER, WT_ROUTE_ROW, &elsewhere))
+		return elsewhere;
 	wt_engine_require(c.t, WT_CAN_MAINTAIN, "cannot read delete markers and hidden cells of");
 	wt_call_key(&c, fcinfo);
 	InitMaterializedSRF(fcinfo, 0);

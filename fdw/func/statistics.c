@@ -652,7 +652,7 @@ put_lock(ReturnSetInfo *rsinfo, const WtResultItem *item, LockedTable *t)
 	if (!is_monitor() && !t->readable)
 		return;
 	hide_row = w->granted || !t->readable;
-	add_int(&row, w->pid);
+	wt_result_add_unless(&row, w->pid == 0, Int32GetDatum(w->pid));
 	wt_result_add_unless(&row, !t->known, ObjectIdGetDatum(t->t.space));
 	add_oid(&row, t->relid);
 	wt_result_add_text(&row, t->known ? t->t.name : NULL);

@@ -15,6 +15,7 @@
 
 #include "engine/wide.h"
 #include "fdw/store/error.h"
+#include "fdw/store/prepared.h"
 #include "fdw/store/store.h"
 #include "fdw/store/upgrade.h"
 #include "fdw/xact/batch.h"
@@ -53,6 +54,19 @@ databases_of_tables(wide_db *db)
 	return result;
 }
 
+/* None is prepared any more once the flag is set; the end of one would be behind the last flush. */
+static void
+refuse_prepared(wide_db *db)
+{
+	wt_prepared_settle();
+	if (wide_prepared_any(db))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("prepared transactions have changed or locked rows of wide tables"),
+				 errhint("End them with COMMIT PREPARED or ROLLBACK PREPARED; see "
+						 "pg_prepared_xacts.")));
+}
+
 /* The files get everything, and say so. */
 static void
 complete(wide_db *db)
@@ -60,6 +74,7 @@ complete(wide_db *db)
 	wide_status st;
 	wide_stats s;
 
+	refuse_prepared(db);
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -109,6 +124,8 @@ wt_sql_prepare_upgrade(PG_FUNCTION_ARGS)
 	{
 		/* so that those that fail now have ended when the function returns */
 		wt_upgrade_prepare();
+		/* the wait below would be for them, too */
+		refuse_prepared(wt_store_db());
 		wait_for_transactions();
 		wt_upgrade_wait_for_commits();
 		complete(wt_store_db());

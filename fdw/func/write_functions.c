@@ -37,6 +37,7 @@
 #include "fdw/func/call.h"
 #include "fdw/func/cell_argument.h"
 #include "fdw/func/result.h"
+#include "fdw/func/route.h"
 #include "fdw/row/cell_read.h"
 #include "fdw/row/map.h"
 #include "fdw/store/bytes.h"
@@ -58,19 +59,22 @@ ts_argument(FunctionCallInfo fcinfo, int n, int64 if_null)
 /*
  * Starts a call f(rel, key, col, ...) that changes a cell: finds the cell.  arg3: the name of
  * argument 3 if it must not be NULL; mode: privileges.
+ * Returns: false if it was carried out elsewhere, as wt_route_call().
  */
-static void
+static bool
 find_cell(WtCall *c, FunctionCallInfo fcinfo, const char *function, const char *arg3, AclMode mode,
-		  WtCallCell *cell)
+		  WtCallCell *cell, Datum *elsewhere)
 {
 	const char *col;
 
-	wt_call_rel(c, fcinfo, function, CMD_UPDATE, mode);
+	if (!wt_route_call(c, fcinfo, function, CMD_UPDATE, mode, WT_ROUTE_CELL, elsewhere))
+		return false;
 	col = wt_cell_argument_text(fcinfo, 2, "col");
 	if (arg3 != NULL)
 		wt_call_need_arg(fcinfo, 3, arg3);
 	wt_call_key(c, fcinfo);
 	wt_cell_argument_find(c, col, mode, cell);
+	return true;
 }
 
 /* Returns the counter, or the bytes, that the operation has made of a cell, in an engine without
@@ -143,7 +147,7 @@ wt_write_functions_check_alone(const WtCall *c, const WtColumn *col)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot change column \"%s\" of table \"%s\" with others", col->name,
 						c->relname),
-				 errdetail("Its new value must be checked before the engine \"%s\" makes the change.",
+				 errdetail("Its value must be checked before engine \"%s\" makes the change.",
 						   c->t->engine->name)));
 }
 
@@ -333,13 +337,16 @@ wt_sql_increment(PG_FUNCTION_ARGS)
 	WtCallCell cell;
 	const char *col = PG_ARGISNULL(2) ? "" : text_to_cstring(PG_GETARG_TEXT_PP(2));
 	int64 delta, result;
+	Datum elsewhere;
 
 	if (col[0] == '{')
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("\"%s\" is not a column", col),
 				 errhint("To increment several counters write the argument as '{...}'::jsonb.")));
-	find_cell(&c, fcinfo, "increment()", "delta", ACL_SELECT | ACL_INSERT | ACL_UPDATE, &cell);
+	if (!find_cell(&c, fcinfo, "increment()", "delta", ACL_SELECT | ACL_INSERT | ACL_UPDATE, &cell,
+				   &elsewhere))
+		return elsewhere;
 	delta = PG_GETARG_INT64(3);
 	if (c.t->engine != NULL && is_checked(cell.ref.column))
 		PG_RETURN_INT64(increment_checked(&c, &cell, delta));
@@ -363,8 +370,11 @@ wt_sql_increment_many(PG_FUNCTION_ARGS)
 	int n;
 	JsonbContainer *object;
 	JsonbParseState *ps = NULL;
+	Datum elsewhere;
 
-	wt_call_rel(&c, fcinfo, "increment()", CMD_UPDATE, ACL_SELECT | ACL_INSERT | ACL_UPDATE);
+	if (!wt_route_call(&c, fcinfo, "increment()", CMD_UPDATE, ACL_SELECT | ACL_INSERT | ACL_UPDATE,
+					   WT_ROUTE_OBJECT, &elsewhere))
+		return elsewhere;
 	object = wt_cell_argument_object(fcinfo, 2, "deltas");
 	wt_call_key(&c, fcinfo);
 	n = wt_write_functions_parse_deltas(&c, object, ACL_SELECT | ACL_INSERT | ACL_UPDATE, &cells,
@@ -445,9 +455,12 @@ wt_sql_append(PG_FUNCTION_ARGS)
 	WtCallCell cell;
 	struct varlena *value;
 	StringInfoData out;
+	Datum elsewhere;
 	bool checked;
 
-	find_cell(&c, fcinfo, "append()", "value", ACL_SELECT | ACL_INSERT | ACL_UPDATE, &cell);
+	if (!find_cell(&c, fcinfo, "append()", "value", ACL_SELECT | ACL_INSERT | ACL_UPDATE, &cell,
+				   &elsewhere))
+		return elsewhere;
 	value = PG_GETARG_VARLENA_PP(3);
 	initStringInfo(&out);
 	checked = c.t->engine != NULL && is_checked(cell.ref.column);
@@ -499,8 +512,11 @@ wt_sql_put(PG_FUNCTION_ARGS)
 	const char *col;
 	StringInfoData value;
 	int64 ts, ttl = 0;
+	Datum elsewhere;
 
-	wt_call_rel(&c, fcinfo, "put()", CMD_INSERT, ACL_INSERT | ACL_UPDATE);
+	if (!wt_route_call(&c, fcinfo, "put()", CMD_INSERT, ACL_INSERT | ACL_UPDATE, WT_ROUTE_PUT,
+					   &elsewhere))
+		return elsewhere;
 	col = wt_cell_argument_text(fcinfo, 2, "col");
 	wt_call_need_arg(fcinfo, 3, "value");
 	ts = ts_argument(fcinfo, 4, WIDE_TS_AUTO);
@@ -554,8 +570,11 @@ wt_sql_put_many(PG_FUNCTION_ARGS)
 {
 	WtCall c;
 	JsonbContainer *object;
+	Datum elsewhere;
 
-	wt_call_rel(&c, fcinfo, "put()", CMD_INSERT, ACL_INSERT | ACL_UPDATE);
+	if (!wt_route_call(&c, fcinfo, "put()", CMD_INSERT, ACL_INSERT | ACL_UPDATE, WT_ROUTE_OBJECT,
+					   &elsewhere))
+		return elsewhere;
 	object = wt_cell_argument_object(fcinfo, 2, "cells");
 	wt_call_key(&c, fcinfo);
 	wt_write_functions_put_json(&c, object, false);
@@ -571,8 +590,11 @@ Datum
 wt_sql_delete_row(PG_FUNCTION_ARGS)
 {
 	WtCall c;
+	Datum elsewhere;
 
-	wt_call_rel(&c, fcinfo, "delete_row()", CMD_DELETE, ACL_DELETE);
+	if (!wt_route_call(&c, fcinfo, "delete_row()", CMD_DELETE, ACL_DELETE, WT_ROUTE_ROW,
+					   &elsewhere))
+		return elsewhere;
 	wt_call_key(&c, fcinfo);
 	wt_call_acl(&c, ACL_DELETE, NULL);
 	wt_call_engine(&c, false);
@@ -604,8 +626,10 @@ delete_in_family(FunctionCallInfo fcinfo, const char *function, wide_delete kind
 {
 	WtCall c;
 	WtCallCell cell = {0};
+	Datum elsewhere;
 
-	wt_call_rel(&c, fcinfo, function, CMD_UPDATE, ACL_UPDATE);
+	if (!wt_route_call(&c, fcinfo, function, CMD_UPDATE, ACL_UPDATE, WT_ROUTE_ROW, &elsewhere))
+		return elsewhere;
 	cell.family_name = wt_cell_argument_text(fcinfo, 2, "family");
 	wt_call_key(&c, fcinfo);
 	wt_call_acl(&c, ACL_UPDATE, NULL);
@@ -646,8 +670,10 @@ delete_in_column(FunctionCallInfo fcinfo, const char *function, wide_delete kind
 	WtCall c;
 	WtCallCell cell;
 	int64 ts;
+	Datum elsewhere;
 
-	find_cell(&c, fcinfo, function, NULL, ACL_UPDATE, &cell);
+	if (!find_cell(&c, fcinfo, function, NULL, ACL_UPDATE, &cell, &elsewhere))
+		return elsewhere;
 	wt_change_lock_row(c.e.table, c.key, false);
 	ts = ts_argument(fcinfo, 3, WIDE_TS_MAX);
 	if (kind == WIDE_DELETE_VERSION && PG_ARGISNULL(3))

@@ -181,6 +181,13 @@ scan_pathkeys(PlannerInfo *root, RelOptInfo *rel, WtTable *t, List *conds, bool 
 
 /* ------------------------------------------------------------------ paths */
 
+/* Returns what reading backward costs more in an engine that is elsewhere. */
+static Cost
+backward_cost(const WtScanSize *size)
+{
+	return size->scanned * (WT_REMOTE_BACKWARD - 1) * WT_REMOTE_ROW * cpu_operator_cost;
+}
+
 static void
 add_scan_path(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const WtScanSize *size,
 			  List *pathkeys, bool reverse, Relids outer, const QualCost *qual)
@@ -188,6 +195,8 @@ add_scan_path(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const WtScanS
 	Cost startup, total;
 
 	wt_scan_size_cost(rel, info, size, qual, !bms_is_empty(outer), &startup, &total);
+	if (info->t->engine != NULL && reverse)
+		total += backward_cost(size);
 	if (pathkeys != NIL && info->t->salt_buckets > 1)
 	{
 		/* the buckets are merged */
@@ -230,6 +239,8 @@ add_partial_scan_path(PlannerInfo *root, RelOptInfo *rel, List *pathkeys, bool r
 	if (workers <= 0)
 		return;
 	wt_scan_size_cost(rel, info, size, &rel->baserestrictcost, false, &startup, &total);
+	if (info->t->engine != NULL && reverse)
+		total += backward_cost(size);
 	io = Min(total - startup,
 			 Max(0, ceil(size->blocks) - Max(1, size->ranges) * info->families) * seq_page_cost);
 	path =

@@ -89,6 +89,9 @@ choose_filters(RelOptInfo *rel, WtTable *t, List *conds, List *clauses)
 	ListCell *lc;
 	bool lookup = wt_scan_size_keys(t, conds) >= 0;
 
+	/* each of the keys would have filters of its own, which cost more than the row that is sent */
+	if (lookup && t->engine != NULL)
+		return NIL;
 	foreach(lc, wt_cell_clause_find(rel, t, clauses))
 	{
 		WtCellClause *filter = lfirst(lc);

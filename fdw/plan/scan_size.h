@@ -56,6 +56,9 @@ typedef struct WtRelInfo
 #define WT_SEEK_COST 40
 #define WT_NEAR_SEEK 0.35
 
+/* How many times more a row costs an engine that is elsewhere when it reads backward. */
+#define WT_REMOTE_BACKWARD 10
+
 /*
  * Costs of an engine that is elsewhere, likewise: of a call, of a row that it reads in a range, of
  * a key that it looks up, and of a row that it sends.  Measured as times against those of an

@@ -11,6 +11,7 @@
 #include "fdw/remote/remote_change.h"
 #include "fdw/remote/remote_commit.h"
 #include "fdw/remote/remote_define.h"
+#include "fdw/remote/remote_explain.h"
 #include "fdw/remote/remote_region.h"
 #include "fdw/remote/remote_scan.h"
 #include "fdw/remote/remote_size.h"
@@ -63,8 +64,8 @@ static const WtEngine hbase = {
 	.restart = wt_remote_scan_restart,
 	.prefetch = wt_remote_scan_prefetch,
 	.statistics = wt_remote_scan_statistics,
-	.show = wt_remote_scan_show,
-	.explain = wt_remote_scan_explain,
+	.show = wt_remote_explain_scan,
+	.explain = wt_remote_explain_table,
 	.whole = wt_remote_scan_whole,
 	.changed = changed,
 	.split = wt_remote_region_split,

@@ -11,6 +11,10 @@
  * filters on rows stand before those on cells, which stop the evaluation, and let every cell that
  * a predicate tests through.
  *
+ * A filter costs a server more than a small row does, most of all in gets, each of which has its
+ * own.  So a get of many keys asks for the wanted columns by their names first, and reads only the
+ * keys for which nothing comes again with the filter on cells.
+ *
  * A filter may let a row through for which the predicate is not true.  Numbers are two's
  * complement, in which unsigned bytes sort the negative ones behind the others: a comparison is
  * one within a sign, and all or none of the other.  Cells of another width than their column's are
@@ -514,4 +518,48 @@ wt_remote_filter_make(hb_filters *f, const WtRemoteTable *r, const wide_scan_spe
 	add_clauses(&b, &all);
 	add(&all, cell_filter(&b));
 	return together(&b, false, &all);
+}
+
+bool
+wt_remote_filter_first(hb_filters *f, const WtRemoteTable *r, const wide_scan_spec *spec,
+					   const hb_filter **filter, hb_columns **columns, int *n)
+{
+	Build b = {.f = f, .r = r, .spec = spec};
+	wide_scan_spec less = *spec;
+	wide_scan_family *list = palloc(sizeof(wide_scan_family) * Max(1, spec->nfamilies));
+	wide_predicate *tests = palloc(sizeof(wide_predicate) * Max(1, spec->npredicates));
+	Filters all = {0};
+	bool fewer = false;
+
+	less.families = list;
+	less.nfamilies = 0;
+	less.predicates = tests;
+	if (spec->npredicates > 0)
+		memcpy(tests, spec->predicates, sizeof(wide_predicate) * spec->npredicates);
+	for (int i = 0; i < spec->nfamilies; i++)
+	{
+		wide_scan_family *to = &list[less.nfamilies];
+		int columns_of;
+
+		*to = spec->families[i];
+		(void) single_columns(spec, i, &columns_of);
+		if (to->want == WIDE_WANT_RANGE)
+			return false;
+		fewer |= to->want == WIDE_WANT_EXISTS || (to->any_exists && to->want != WIDE_WANT_ALL);
+		if (to->want != WIDE_WANT_ALL && columns_of == 0)
+			continue;
+		if (to->want == WIDE_WANT_EXISTS)
+			*to = (wide_scan_family) {.id = to->id, .want = WIDE_WANT_COLUMNS};
+		to->any_exists = false;
+		for (int p = 0; p < spec->npredicates; p++)
+			if (spec->predicates[p].family == i)
+				tests[p].family = less.nfamilies;
+		less.nfamilies++;
+	}
+	if (!fewer || less.nfamilies == 0)
+		return false;
+	*columns = wt_remote_filter_columns(r, &less, n);
+	add_clauses(&b, &all);
+	*filter = together(&b, false, &all);
+	return true;
 }

@@ -27,4 +27,14 @@ extern const hb_filter *wt_remote_filter_make(hb_filters *f, const WtRemoteTable
 extern hb_columns *wt_remote_filter_columns(const WtRemoteTable *r, const wide_scan_spec *spec,
 											int *n);
 
+/*
+ * What a get of many keys may ask for first: the wanted columns, without the cells that only prove
+ * that a row exists.  A row that comes is as with the filter and columns above; a key without one
+ * has to be read again with them.
+ * Returns: false if that would not be less.  Sets *filter (NULL: none), *columns and *n.
+ */
+extern bool wt_remote_filter_first(hb_filters *f, const WtRemoteTable *r,
+								   const wide_scan_spec *spec, const hb_filter **filter,
+								   hb_columns **columns, int *n);
+
 #endif /* WT_REMOTE_FILTER_H */

@@ -9,6 +9,8 @@
  * The memory that the scan has lives in a context below TopMemoryContext, and in the client:
  * wt_remote_scan_close() frees both, also after an error.
  *
+ * LONG: file: scans, gets, rows of the transaction and jumps are one state that each of them moves.
+ *
  * Locking: none.
  */
 #include "postgres.h"
@@ -16,7 +18,6 @@
 #include "fdw/remote/remote_scan.h"
 
 #include "access/xact.h"
-#include "commands/explain.h"
 #include "miscadmin.h"
 #include "storage/lock.h"
 #include "storage/proc.h"
@@ -53,13 +54,19 @@ typedef struct RemoteScan
 	int ncolumns;
 	hb_filters *filters;
 	const hb_filter *filter;
+	bool two_steps; /* gets ask for these first: */
+	hb_columns *first_columns;
+	int nfirst;
+	const hb_filter *first_filter;
 	hb_scan *scan;
-	bool hinted;	/* it asks for as many rows at a time as the caller will probably read */
-	uint64 read;	/* rows that it has returned since it was begun */
-	hb_rows *rows;	/* of gets */
-	int next_row;	/* in rows */
-	hb_rows *ahead; /* of keys that were read ahead */
-	hb_bytes *keys; /* these keys, sorted */
+	bool hinted;		 /* it asks for as many rows at a time as the caller will probably read */
+	uint64 read;		 /* rows that it has returned since it was begun */
+	hb_rows *rows;		 /* of gets */
+	hb_rows *more;		 /* what rows has of those that were read again; NULL: none were */
+	int next_row;		 /* in rows */
+	hb_rows *ahead;		 /* of keys that were read ahead */
+	hb_rows *ahead_more; /* as more */
+	hb_bytes *keys;		 /* these keys, sorted */
 	int nkeys;
 	MemoryContext ahead_cxt; /* of the keys; NULL: none were ever read ahead */
 	int next_get;			 /* index into the ranges; in reverse order it counts down */
@@ -196,12 +203,28 @@ may_have_rows(const RemoteScan *s)
 }
 
 static void
+free_rows(RemoteScan *s, hb_rows **rows, hb_rows **more)
+{
+	if (*rows != NULL)
+		hb_rows_free(s->client, *rows);
+	if (*more != NULL)
+		hb_rows_free(s->client, *more);
+	*rows = *more = NULL;
+}
+
+static void
 drop_ahead(RemoteScan *s)
 {
-	if (s->ahead != NULL)
-		hb_rows_free(s->client, s->ahead);
-	s->ahead = NULL;
+	free_rows(s, &s->ahead, &s->ahead_more);
 	s->nkeys = 0;
+}
+
+/* Returns: true if all versions are read, to make the transaction's changes on them. */
+static bool
+needs_versions(const RemoteScan *s, bool own)
+{
+	return own && (s->want.spec.ts_min != 0 || s->want.spec.ts_max != 0 ||
+				   wt_remote_change_of_versions(s->want.table));
 }
 
 /*
@@ -212,9 +235,7 @@ drop_ahead(RemoteScan *s)
 static void
 look_for_changes(RemoteScan *s, bool first)
 {
-	bool own = wt_remote_change_any(s->want.table),
-		 versions = own && (s->want.spec.ts_min != 0 || s->want.spec.ts_max != 0 ||
-							wt_remote_change_of_versions(s->want.table));
+	bool own = wt_remote_change_any(s->want.table), versions = needs_versions(s, own);
 
 	if (!first && own == s->own && versions == s->versions)
 		return;
@@ -225,11 +246,14 @@ look_for_changes(RemoteScan *s, bool first)
 	hb_filters_free(s->filters);
 	s->filters = NULL;
 	s->filter = NULL;
+	s->two_steps = false;
 	if (own)
 		return;
 	if (hb_filters_new(s->client, &s->filters) != HB_OK)
 		ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
 	s->filter = wt_remote_filter_make(s->filters, s->want.table, &s->want.spec);
+	s->two_steps = wt_remote_filter_first(s->filters, s->want.table, &s->want.spec,
+										  &s->first_filter, &s->first_columns, &s->nfirst);
 }
 
 static void
@@ -318,9 +342,7 @@ begin(RemoteScan *s)
 {
 	s->next_get = s->want.spec.reverse ? s->nranges - 1 : 0;
 	s->next_row = 0;
-	if (s->rows != NULL)
-		hb_rows_free(s->client, s->rows);
-	s->rows = NULL;
+	free_rows(s, &s->rows, &s->more);
 	s->mine = NULL;
 	s->range = s->want.spec.reverse ? s->nranges : -1;
 	resetStringInfo(&s->at);
@@ -410,10 +432,8 @@ wt_remote_scan_close(wide_scan *scan)
 	RemoteScan *s = (RemoteScan *) scan;
 
 	hb_scan_close(s->scan);
-	if (s->rows != NULL)
-		hb_rows_free(s->client, s->rows);
-	if (s->ahead != NULL)
-		hb_rows_free(s->client, s->ahead);
+	free_rows(s, &s->rows, &s->more);
+	free_rows(s, &s->ahead, &s->ahead_more);
 	hb_filters_free(s->filters);
 	if (s->want.cells != NULL)
 		pfree(s->want.cells);
@@ -424,16 +444,13 @@ wt_remote_scan_close(wide_scan *scan)
 
 /* -------------------------------------------------------------- rows of HBase */
 
-/* Reads n rows.  The caller releases them. */
+/* Reads n rows with one call to each server.  The caller releases them. */
 static hb_rows *
-get_rows(RemoteScan *s, const hb_bytes *keys, int n)
+call_gets(RemoteScan *s, const hb_read *read, const hb_bytes *keys, int n)
 {
 	hb_rows *rows = NULL;
-	hb_read read;
-	hb_status status;
+	hb_status status = hb_get_many(s->client, read, keys, n, &rows);
 
-	fill_read(s, &read);
-	status = hb_get_many(s->client, &read, keys, n, &rows);
 	if (status != HB_OK)
 		fail(s, status);
 	s->stats.blocks_read++;
@@ -442,6 +459,47 @@ get_rows(RemoteScan *s, const hb_bytes *keys, int n)
 			s->stats.blocks_cached += rows->rows[i].key.len + rows->rows[i].cells[c].qualifier.len +
 									  rows->rows[i].cells[c].value.len;
 	return rows;
+}
+
+/* Reads the keys for which no row has come again, with all that makes a row exist. */
+static void
+get_again(RemoteScan *s, const hb_read *read, const hb_bytes *keys, hb_rows *rows, hb_rows **more)
+{
+	hb_bytes *missing = palloc(sizeof(hb_bytes) * Max(1, rows->n));
+	int n = 0;
+
+	for (int i = 0; i < rows->n; i++)
+		if (rows->rows[i].n_cells == 0)
+			missing[n++] = keys[i];
+	if (n > 0)
+	{
+		*more = call_gets(s, read, missing, n);
+		n = 0;
+		for (int i = 0; i < rows->n; i++)
+			if (rows->rows[i].n_cells == 0)
+				rows->rows[i] = (*more)->rows[n++];
+	}
+	pfree(missing);
+}
+
+/* Reads n rows into *rows, and into *more what belongs to it. */
+static void
+get_rows(RemoteScan *s, const hb_bytes *keys, int n, hb_rows **rows, hb_rows **more)
+{
+	hb_read read, first;
+
+	fill_read(s, &read);
+	if (!s->two_steps)
+	{
+		*rows = call_gets(s, &read, keys, n);
+		return;
+	}
+	first = read;
+	first.filter = s->first_filter;
+	first.families = s->first_columns;
+	first.n_families = s->nfirst;
+	*rows = call_gets(s, &first, keys, n);
+	get_again(s, &read, keys, *rows, more);
 }
 
 void
@@ -462,7 +520,7 @@ wt_remote_scan_prefetch(wide_scan *scan, const wide_range *keys, int n)
 
 		s->keys[i] = (hb_bytes) {copy.data, copy.len};
 	}
-	s->ahead = get_rows(s, s->keys, n);
+	get_rows(s, s->keys, n, &s->ahead, &s->ahead_more);
 	s->nkeys = n;
 }
 
@@ -517,11 +575,9 @@ get_some(RemoteScan *s)
 		keys[i] = (hb_bytes) {r->lo.data, r->lo.len};
 	}
 	s->next_get += reverse ? -n : n;
-	if (s->rows != NULL)
-		hb_rows_free(s->client, s->rows);
-	s->rows = NULL;
+	free_rows(s, &s->rows, &s->more);
 	s->next_row = 0;
-	s->rows = get_rows(s, keys, n);
+	get_rows(s, keys, n, &s->rows, &s->more);
 	pfree(keys);
 }
 
@@ -753,35 +809,6 @@ wt_remote_scan_statistics(const wide_scan *scan, wide_scan_stats *out)
 		out->blocks_read += (uint64_t) h->calls;
 		out->blocks_cached += (uint64_t) h->bytes;
 	}
-}
-
-void
-wt_remote_scan_show(const wide_scan_stats *st, struct ExplainState *es)
-{
-	if (es->format == EXPLAIN_FORMAT_TEXT)
-	{
-		ExplainPropertyText("HBase",
-							psprintf(UINT64_FORMAT " calls, " UINT64_FORMAT " rows, " UINT64_FORMAT
-												   " cells, " UINT64_FORMAT " kB, " UINT64_FORMAT
-												   " regions, " UINT64_FORMAT " retries",
-									 st->blocks_read, st->tombstones, st->cells_scanned,
-									 (st->blocks_cached + 1023) / 1024, st->files_read,
-									 st->files_skipped_key),
-							es);
-		return;
-	}
-	ExplainPropertyInteger("Calls", NULL, (int64) st->blocks_read, es);
-	ExplainPropertyInteger("Rows Received", NULL, (int64) st->tombstones, es);
-	ExplainPropertyInteger("Cells Received", NULL, (int64) st->cells_scanned, es);
-	ExplainPropertyInteger("Bytes Received", NULL, (int64) st->blocks_cached, es);
-	ExplainPropertyInteger("Regions", NULL, (int64) st->files_read, es);
-	ExplainPropertyInteger("Retries", NULL, (int64) st->files_skipped_key, es);
-}
-
-void
-wt_remote_scan_explain(WtTable *t, struct ExplainState *es)
-{
-	ExplainPropertyText("HBase Table", wt_remote_table(t)->name, es);
 }
 
 bool

@@ -10,16 +10,12 @@
 #include "engine/wide.h"
 #include "fdw/table/types.h"
 
-struct ExplainState;
-
 /* The engine's functions (engine.h). */
 extern wide_scan *wt_remote_scan_open(Snapshot pg, const wide_scan_spec *spec);
 extern bool wt_remote_scan_next(wide_scan *scan, wide_row *row);
 extern void wt_remote_scan_restart(wide_scan *scan, const wide_range *ranges, int nranges);
 extern void wt_remote_scan_prefetch(wide_scan *scan, const wide_range *keys, int n);
 extern void wt_remote_scan_statistics(const wide_scan *scan, wide_scan_stats *out);
-extern void wt_remote_scan_show(const wide_scan_stats *stats, struct ExplainState *es);
-extern void wt_remote_scan_explain(WtTable *t, struct ExplainState *es);
 extern bool wt_remote_scan_whole(WtTable *t);
 extern void wt_remote_scan_close(wide_scan *scan);
 

@@ -36,6 +36,7 @@ wt_anchor(void)
 		pg_atomic_init_u64(&anchor->marked_lsn, 0);
 		pg_atomic_init_u32(&anchor->resting, 0);
 		pg_atomic_init_u32(&anchor->committing, 0);
+		pg_atomic_init_u32(&anchor->ending, 0);
 		pg_atomic_init_u32(&anchor->formats, 0);
 		pg_atomic_init_u64(&anchor->no_store_upto, 0);
 		pg_atomic_init_u64(&anchor->clock_behind, 0);

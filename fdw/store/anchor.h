@@ -54,6 +54,8 @@ typedef struct WtAnchor
 	/* rest.c */
 	pg_atomic_uint32 resting;	 /* 1: the state file says that no process writes */
 	pg_atomic_uint32 committing; /* transactions between PRE_COMMIT and their end that write */
+	pg_atomic_uint32 ending;	 /* sessions in COMMIT PREPARED or ROLLBACK PREPARED, that have the
+									store open */
 	bool rest_wanted;			 /* uninstall() waits until the store rests */
 
 	/* background processes */

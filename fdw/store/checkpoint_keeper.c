@@ -64,6 +64,7 @@
 #include "fdw/store/error.h"
 #include "fdw/store/health.h"
 #include "fdw/store/host.h"
+#include "fdw/store/prepared.h"
 #include "fdw/store/replication_slot.h"
 #include "fdw/store/rest.h"
 #include "fdw/store/store.h"
@@ -154,7 +155,10 @@ flush_for(wide_db *db, XLogRecPtr redo)
 
 	if (now < next_try)
 		return false;
-	st = wide_flush(db);
+	/* what is prepared may stay for days: the log before the checkpoint is not kept for it */
+	st = wide_prepared_relog(db, redo);
+	if (st == WIDE_OK)
+		st = wide_flush(db);
 	if (st == WIDE_POISONED)
 		wt_error_check(st, NULL);
 	if (wt_replication_slot_needed(db) >= redo)
@@ -413,6 +417,7 @@ wt_checkpoint_keeper_main(Datum arg)
 		bool holds;
 
 		wt_background_process_check_interrupts();
+		wt_prepared_settle_quietly();
 		holds = tick(db, &redo);
 		if (TimestampDifferenceExceeds(last_look, GetCurrentTimestamp(), REPLICATION_SLOT_MS))
 		{

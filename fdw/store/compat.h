@@ -28,6 +28,13 @@
 #define wt_checkpointer_struct_is_known true
 #endif
 
+/* remote_query.c knows what plans of postgres_fdw have in fdw_private; the same holds */
+#if PG_VERSION_NUM >= 190000
+#define wt_postgres_fdw_is_known false
+#else
+#define wt_postgres_fdw_is_known true
+#endif
+
 #if PG_VERSION_NUM >= 180000
 
 /* explain.h was split */
@@ -44,6 +51,7 @@
 #define WT_RUN_ONCE_PARAM
 #define WT_RUN_ONCE_ARG
 #define wt_run_without_workers(qd) ((qd)->already_executed = true)
+#define wt_run_to_end(qd)		   ExecutorRun(qd, ForwardScanDirection, 0)
 
 /* the locale says whether it sorts by bytes */
 #define wt_collate_is_c(coll) (OidIsValid(coll) && pg_newlocale_from_collation(coll)->collate_is_c)
@@ -69,6 +77,7 @@
  * execute_once is false.
  */
 #define wt_run_without_workers(qd)		  ((qd)->already_executed = true, execute_once = false)
+#define wt_run_to_end(qd)				  ExecutorRun(qd, ForwardScanDirection, 0, true)
 #define wt_collate_is_c(coll)			  lc_collate_is_c(coll)
 #define wt_pathkey_ascends(pk)			  ((pk)->pk_strategy == BTLessStrategyNumber)
 #define WtSortDirection					  int16
@@ -144,6 +153,8 @@
 	(object_aclcheck(ForeignServerRelationId, server, GetUserId(), ACL_USAGE) == ACLCHECK_OK)
 #define wt_may_create_in(schema, role) \
 	(object_aclcheck(NamespaceRelationId, schema, role, ACL_CREATE) == ACLCHECK_OK)
+/* those of relations of the query, without outer joins */
+#define wt_foreign_scan_relids(scan) ((scan)->fs_base_relids)
 /* no argument for nullability by outer joins */
 #define wt_expression_pathkey(root, expr, opno, rel) \
 	build_expression_pathkey(root, expr, opno, rel, false)
@@ -166,6 +177,7 @@
 	(pg_foreign_server_aclcheck(server, GetUserId(), ACL_USAGE) == ACLCHECK_OK)
 #define wt_may_create_in(schema, role) \
 	(pg_namespace_aclcheck(schema, role, ACL_CREATE) == ACLCHECK_OK)
+#define wt_foreign_scan_relids(scan) ((scan)->fs_relids)
 #define wt_expression_pathkey(root, expr, opno, rel) \
 	build_expression_pathkey(root, expr, NULL, opno, rel, false)
 #define wt_make_range(type, lower, upper, empty) make_range(type, lower, upper, empty)

@@ -9,6 +9,7 @@
 
 #include "fdw/store/host.h"
 
+#include "access/transam.h"
 #include "common/file_perm.h"
 #include "miscadmin.h"
 #include "storage/latch.h"
@@ -161,6 +162,12 @@ host_ended(void *ctx, uint64_t *latest)
 	return ended;
 }
 
+static bool
+host_committed(void *ctx, uint64_t xid)
+{
+	return TransactionIdDidCommit(XidFromFullTransactionId(FullTransactionIdFromU64(xid)));
+}
+
 static void
 host_report(void *ctx, int level, const char *text)
 {
@@ -185,6 +192,7 @@ wt_host_fill(wide_host *host)
 						 .worker_works = host_worker_works,
 						 .oldest_external = host_oldest_external,
 						 .ended = host_ended,
+						 .committed = host_committed,
 						 .files_held = host_files_held,
 						 .waits = host_waits,
 						 .report = host_report,

@@ -172,7 +172,9 @@ close_store(WtAnchor *a, wide_db *db, bool empty_only)
 		return true;
 	pg_atomic_write_u32(&a->resting, 1);
 	pg_memory_barrier();
-	if (pg_atomic_read_u32(&a->committing) != 0 || wide_flush(db) != WIDE_OK)
+	/* prepared transactions need WAL */
+	if (pg_atomic_read_u32(&a->committing) != 0 || wide_prepared_any(db) ||
+		wide_flush(db) != WIDE_OK)
 		return false;
 	wide_statistics(db, &stats);
 	if (stats.flushed_lsn < stats.visible_lsn || (empty_only && stats.tables > 0))

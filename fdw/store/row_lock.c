@@ -7,7 +7,8 @@
  * its userlock.  A waiter waits for the end of the transaction with VirtualXactLock(), or
  * for the end of the subtransaction by asking for its userlock.  Both are heavyweight
  * locks: deadlocks are detected, lock_timeout and cancellation work, and pg_locks shows
- * the wait.
+ * the wait.  The locks of a prepared transaction are its own (engine/commit/prepared.c):
+ * the waiter waits for the lock of its xid, as for a heap tuple.
  *
  * Subtransactions.  The first row lock of a subtransaction acquires a userlock for it and
  * begins a savepoint in the engine.  A rollback gives back the savepoint's locks, then
@@ -27,6 +28,7 @@
 
 #include "fdw/store/row_lock.h"
 
+#include "access/transam.h"
 #include "access/xact.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
@@ -37,6 +39,7 @@
 
 #include "fdw/store/compat.h"
 #include "fdw/store/error.h"
+#include "fdw/store/prepared.h"
 #include "fdw/store/stop_point.h"
 #include "fdw/store/store.h"
 #include "fdw/store/wait_event.h"
@@ -152,6 +155,13 @@ wt_row_lock_init(void)
 
 /* ------------------------------------------------------------------ locking */
 
+/* Returns: true if a prepared transaction holds the row. */
+static bool
+is_prepared(uint64 holder)
+{
+	return (holder & (OWNER_SUBTRANSACTION | WIDE_HOLDER_PREPARED)) == WIDE_HOLDER_PREPARED;
+}
+
 /*
  * Waits for the end of a transaction or subtransaction, by the owner value of its process.
  * Returns: false if it has ended already.
@@ -161,6 +171,15 @@ wait_for_end(uint64 holder)
 {
 	VirtualTransactionId vxid;
 
+	if (is_prepared(holder))
+	{
+		uint64 full = holder & ~WIDE_HOLDER_PREPARED;
+
+		XactLockTableWait(XidFromFullTransactionId(FullTransactionIdFromU64(full)), NULL, NULL,
+						  XLTW_None);
+		wt_prepared_settle();
+		return true;
+	}
 	if (holder & OWNER_SUBTRANSACTION)
 	{
 		LOCKTAG tag = userlock_tag(holder);
@@ -227,6 +246,7 @@ wt_row_lock(wide_table_id table, wide_bytes key, bool nowait)
 {
 	wide_db *db = wt_store_db();
 	int level = GetCurrentTransactionNestLevel();
+	bool settled = false;
 
 	if (!owner_set)
 	{
@@ -247,6 +267,13 @@ wt_row_lock(wide_table_id table, wide_bytes key, bool nowait)
 		}
 		if (st != WIDE_BUSY)
 			report_failure(st, table);
+		/* PostgreSQL may have ended it already */
+		if (nowait && is_prepared(holder) && !settled)
+		{
+			wt_prepared_settle();
+			settled = true;
+			continue;
+		}
 		if (nowait)
 			return false;
 		CHECK_FOR_INTERRUPTS();

@@ -23,6 +23,27 @@ bool wt_settings_ignore_missing_wal = false;
 int wt_settings_write_memory_kb = 64 * 1024;
 int wt_settings_row_lock_memory_kb = 512 * 1024;
 
+/* What the planner may choose. */
+static void
+define_planner(void)
+{
+	DefineCustomBoolVariable("widetable.enable_pushdown",
+							 "Lets conditions on keys become key ranges.", NULL,
+							 &wt_settings_enable_pushdown, true, PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomBoolVariable("widetable.enable_parallel_scan",
+							 "Allows parallel scans of wide tables.", NULL,
+							 &wt_settings_enable_parallel_scan, true, PGC_USERSET, 0, NULL, NULL,
+							 NULL);
+	DefineCustomBoolVariable("widetable.enable_lookup_ahead",
+							 "Lets joins look up rows of other engines many at a time.", NULL,
+							 &wt_settings_enable_lookup_ahead, true, PGC_USERSET, 0, NULL, NULL,
+							 NULL);
+	DefineCustomBoolVariable("widetable.enable_direct_modify",
+							 "Lets the scan of an UPDATE or DELETE change the rows that it finds.",
+							 NULL, &wt_settings_enable_direct_modify, true, PGC_USERSET, 0, NULL,
+							 NULL, NULL);
+}
+
 void
 wt_settings_define(void)
 {
@@ -53,21 +74,7 @@ wt_settings_define(void)
 		"widetable.workers",
 		"Background workers for flush and compaction; 0: the writers do that work.", NULL,
 		&wt_settings_workers, 1, 0, 1, at_start, 0, NULL, NULL, NULL);
-	DefineCustomBoolVariable("widetable.enable_pushdown",
-							 "Lets conditions on keys become key ranges.", NULL,
-							 &wt_settings_enable_pushdown, true, PGC_USERSET, 0, NULL, NULL, NULL);
-	DefineCustomBoolVariable("widetable.enable_parallel_scan",
-							 "Allows parallel scans of wide tables.", NULL,
-							 &wt_settings_enable_parallel_scan, true, PGC_USERSET, 0, NULL, NULL,
-							 NULL);
-	DefineCustomBoolVariable("widetable.enable_lookup_ahead",
-							 "Lets joins look up rows of other engines many at a time.", NULL,
-							 &wt_settings_enable_lookup_ahead, true, PGC_USERSET, 0, NULL, NULL,
-							 NULL);
-	DefineCustomBoolVariable("widetable.enable_direct_modify",
-							 "Lets the scan of an UPDATE or DELETE change the rows that it finds.",
-							 NULL, &wt_settings_enable_direct_modify, true, PGC_USERSET, 0, NULL,
-							 NULL, NULL);
+	define_planner();
 	DefineCustomIntVariable(
 		"widetable.write_memory",
 		"Memory for what a transaction writes; more goes to temporary files until it commits.",

@@ -55,6 +55,10 @@ static const char *const places[] = {
 	"commit-unlocked",	/* no xid: row locks are released; neither durable nor published */
 	"commit-durable",	/* not published */
 	"commit-published", /* visible to new snapshots */
+	/* a prepared transaction */
+	"prepared-logged",	 /* engine: its records are in the log; PostgreSQL's is not */
+	"prepared-ended",	 /* PostgreSQL has ended it, the engine has not */
+	"prepared-finished", /* engine: FINISH is in the log, the batch is not published */
 	/* a statement's snapshot */
 	"snapshot-begin",	 /* PostgreSQL's is taken, the engine's is not */
 	"snapshot-waited",	 /* engine: what PostgreSQL's sees as ended is published */

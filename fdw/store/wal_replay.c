@@ -108,7 +108,8 @@ engine_event(XLogReaderState *reader, wide_replay_event *ev, TimestampTz *time, 
 	}
 }
 
-/* For the end of a transaction with an xid.  Returns: false for other records. */
+/* For the end of a transaction with an xid, and for one that is prepared.  Returns: false for other
+ * records. */
 static bool
 transaction_event(XLogReaderState *reader, wide_replay_event *ev)
 {
@@ -126,8 +127,20 @@ transaction_event(XLogReaderState *reader, wide_replay_event *ev)
 		if (op == XLOG_XACT_COMMIT_PREPARED)
 			xid = parsed.twophase_xid;
 	}
-	else if (op == XLOG_XACT_ABORT)
+	else if (op == XLOG_XACT_ABORT || op == XLOG_XACT_ABORT_PREPARED)
+	{
+		xl_xact_parsed_abort parsed;
+
+		ParseAbortRecord(info, (xl_xact_abort *) XLogRecGetData(reader), &parsed);
 		ev->kind = WIDE_REPLAY_ABORT;
+		if (op == XLOG_XACT_ABORT_PREPARED)
+			xid = parsed.twophase_xid;
+	}
+	else if (op == XLOG_XACT_PREPARE)
+	{
+		ev->kind = WIDE_REPLAY_PREPARED;
+		xid = ((xl_xact_prepare *) XLogRecGetData(reader))->xid;
+	}
 	else
 		return false;
 	if (!TransactionIdIsValid(xid))

@@ -41,10 +41,8 @@ call_cast(Oid funcid, Datum arg, int32 typmod)
 	}
 }
 
-/* Returns an argument as a value of the key column: converted as INSERT does, unless that loses
- * something. */
-static Datum
-coerce_part(const WtColumn *c, Datum arg, Oid argtype)
+Datum
+wt_key_argument_convert(const WtColumn *c, Datum arg, Oid argtype)
 {
 	Oid funcid = InvalidOid;
 	CoercionPathType path;
@@ -111,46 +109,67 @@ wt_key_argument_encode_parts(WtTable *t, int nargs, const Datum *args, const Oid
 			ereport(ERROR,
 					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 					 errmsg("key column \"%s\" must not be null", wt_key_column(t, i)->name)));
-		values[i] = coerce_part(wt_key_column(t, i), args[i], types[i]);
+		values[i] = wt_key_argument_convert(wt_key_column(t, i), args[i], types[i]);
 	}
 	wt_rowkey_encode(t, values, nargs, out);
 	if (parts == NULL)
 		pfree(values);
 }
 
-void
-wt_key_argument_encode(WtTable *t, Datum arg, Oid argtype, bool full, Datum *parts, StringInfo out)
+int
+wt_key_argument_split(Datum arg, Oid argtype, Datum **values, Oid **types, bool **nulls)
 {
 	HeapTupleHeader record;
 	TupleDesc desc;
 	HeapTupleData tuple;
+	bool is_record = argtype == RECORDOID || type_is_rowtype(argtype);
+	int n = 0, natts = 1;
+
+	if (is_record)
+	{
+		record = DatumGetHeapTupleHeader(arg);
+		desc = lookup_rowtype_tupdesc_copy(HeapTupleHeaderGetTypeId(record),
+										   HeapTupleHeaderGetTypMod(record));
+		tuple = (HeapTupleData) {.t_len = HeapTupleHeaderGetDatumLength(record), .t_data = record};
+		natts = desc->natts;
+	}
+	*values = palloc(Max(natts, 1) * sizeof(Datum));
+	*types = palloc(Max(natts, 1) * sizeof(Oid));
+	*nulls = palloc(Max(natts, 1) * sizeof(bool));
+	if (!is_record)
+	{
+		(*values)[0] = arg;
+		(*types)[0] = argtype;
+		(*nulls)[0] = false;
+		return 1;
+	}
+	heap_deform_tuple(&tuple, desc, *values, *nulls);
+	for (int i = 0; i < natts; i++)
+	{
+		Form_pg_attribute a = TupleDescAttr(desc, i);
+
+		if (a->attisdropped)
+			continue;
+		(*values)[n] = (*values)[i];
+		(*nulls)[n] = (*nulls)[i];
+		(*types)[n++] = a->atttypid;
+	}
+	return n;
+}
+
+void
+wt_key_argument_encode(WtTable *t, Datum arg, Oid argtype, bool full, Datum *parts, StringInfo out)
+{
 	Datum *values;
 	Oid *types;
 	bool *nulls;
-	int n = 0;
+	int n;
 
 	if (argtype != RECORDOID && !type_is_rowtype(argtype))
 	{
 		wt_key_argument_encode_parts(t, 1, &arg, &argtype, &(bool) {false}, full, parts, out);
 		return;
 	}
-	record = DatumGetHeapTupleHeader(arg);
-	desc = lookup_rowtype_tupdesc_copy(HeapTupleHeaderGetTypeId(record),
-									   HeapTupleHeaderGetTypMod(record));
-	tuple = (HeapTupleData) {.t_len = HeapTupleHeaderGetDatumLength(record), .t_data = record};
-	values = palloc(desc->natts * sizeof(Datum));
-	types = palloc(desc->natts * sizeof(Oid));
-	nulls = palloc(desc->natts * sizeof(bool));
-	heap_deform_tuple(&tuple, desc, values, nulls);
-	for (int i = 0; i < desc->natts; i++)
-	{
-		Form_pg_attribute a = TupleDescAttr(desc, i);
-
-		if (a->attisdropped)
-			continue;
-		values[n] = values[i];
-		nulls[n] = nulls[i];
-		types[n++] = a->atttypid;
-	}
+	n = wt_key_argument_split(arg, argtype, &values, &types, &nulls);
 	wt_key_argument_encode_parts(t, n, values, types, nulls, full, parts, out);
 }

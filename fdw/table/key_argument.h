@@ -25,4 +25,12 @@ extern void wt_key_argument_encode_parts(WtTable *t, int nargs, const Datum *arg
 										 const bool *nulls, bool full, Datum *parts,
 										 StringInfo out);
 
+/* Returns a part as a value of the key column: only name, typid and typmod of c are used.
+ * Errors: DATATYPE_MISMATCH; those of conversions. */
+extern Datum wt_key_argument_convert(const WtColumn *c, Datum arg, Oid argtype);
+
+/* Takes an argument apart: the columns of a record, or the value itself; the arrays are palloc'd.
+ * Returns: their number. */
+extern int wt_key_argument_split(Datum arg, Oid argtype, Datum **values, Oid **types, bool **nulls);
+
 #endif /* WT_KEY_ARGUMENT_H */

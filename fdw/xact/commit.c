@@ -29,6 +29,7 @@
 #include "fdw/store/background_process.h"
 #include "fdw/store/clock.h"
 #include "fdw/store/error.h"
+#include "fdw/store/prepared.h"
 #include "fdw/store/replication_slot.h"
 #include "fdw/store/rest.h"
 #include "fdw/store/row_lock.h"
@@ -40,6 +41,7 @@
 #include "fdw/xact/batch.h"
 #include "fdw/xact/engine_scan.h"
 #include "fdw/xact/snapshot.h"
+#include "fdw/xact/twophase.h"
 #include "fdw/xact/wal_usage.h"
 
 static bool prepared = false;		   /* the batch is prepared */
@@ -83,6 +85,8 @@ prepare(void)
 		wt_snapshot_catch_up();
 		return;
 	}
+	/* what PostgreSQL has ended before comes first in the log */
+	wt_prepared_settle();
 	/* counted first: prepare_upgrade() waits for those that are, then flushes (upgrade.c) */
 	wt_rest_begin_commit();
 	wt_upgrade_check_unprepared();
@@ -183,6 +187,7 @@ static void
 end_of_transaction(void)
 {
 	wt_wal_usage_settle();
+	wt_twophase_end();
 	if (wt_store_db_if_open() != NULL)
 		wide_progress_end(wt_store_db_if_open());
 	wt_engine_scan_close_all();
@@ -213,17 +218,13 @@ xact_callback(XactEvent event, void *arg)
 			end_of_transaction();
 			break;
 		case XACT_EVENT_PRE_PREPARE:
-			if (wt_batch(false) != NULL && !wide_batch_empty(wt_batch(false)))
-				ereport(ERROR,
-						(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-						 errmsg("cannot PREPARE a transaction that has written to wide tables")));
-			if (wt_store_db_if_open() != NULL && wide_row_locks_held(wt_store_db_if_open()) > 0)
-				ereport(ERROR,
-						(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-						 errmsg("cannot PREPARE a transaction that has locked rows of wide "
-								"tables")));
+			wt_engine_scan_close_all();
+			wt_twophase_prepare();
 			break;
 		case XACT_EVENT_PREPARE:
+			wt_twophase_prepared();
+			end_of_transaction();
+			break;
 		case XACT_EVENT_PARALLEL_COMMIT:
 		case XACT_EVENT_PARALLEL_ABORT:
 			end_of_transaction();

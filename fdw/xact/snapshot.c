@@ -33,6 +33,7 @@
 #include "fdw/store/error.h"
 #include "fdw/store/follower.h"
 #include "fdw/store/host.h"
+#include "fdw/store/prepared.h"
 #include "fdw/store/row_lock.h"
 #include "fdw/store/stop_point.h"
 #include "fdw/store/store.h"
@@ -191,7 +192,7 @@ take_new(Snapshot pg)
 {
 	WtSnapshot *e;
 	wide_snapshot *ws;
-	wide_status st;
+	wide_status st = WIDE_OK;
 
 	if (pg != NULL)
 	{
@@ -201,6 +202,8 @@ take_new(Snapshot pg)
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
+		if (st == WIDE_BUSY)
+			wt_prepared_settle();
 		st = pg == NULL ? wide_snapshot_latest(wt_store_db(), &ws) : take_for(pg, &ws);
 	} while (st == WIDE_INTERRUPTED || st == WIDE_BUSY);
 	wt_error_check(st, "could not take a snapshot");

@@ -1,32 +1,34 @@
 import java.util.*;
+import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.hbase.*;
 import org.apache.hadoop.hbase.client.*;
 
 /**
  * What tests do to tables of HBase without widetable: COMMAND TABLE.
- * churn TABLE SECONDS moves, splits and merges regions while a client works.
+ * churn TABLE N moves, splits and merges regions N times while a client works, for two minutes at most.
  */
 public class Regions {
-    static void churn(Admin admin, TableName table, int seconds) throws Exception {
+    static void churn(Admin admin, TableName table, int n) throws Exception {
         Random random = new Random(Long.getLong("seed", System.nanoTime()));
         int moves = 0, splits = 0, merges = 0, failed = 0;
-        for (long end = System.currentTimeMillis() + seconds * 1000L; System.currentTimeMillis() < end;) {
+        long end = System.currentTimeMillis() + 120000;
+        while (moves + splits + merges < n && System.currentTimeMillis() < end) {
             try {
                 List<RegionInfo> all = admin.getRegions(table);
                 all.sort(RegionInfo.COMPARATOR);
-                int at = random.nextInt(all.size()), what = random.nextInt(4);
+                int at = random.nextInt(all.size()), what = random.nextInt(5);
                 if (what == 0 && all.size() < 20) {
-                    admin.splitRegionAsync(all.get(at).getRegionName()).get();
+                    admin.splitRegionAsync(all.get(at).getRegionName()).get(5, TimeUnit.SECONDS);
                     splits++;
                 } else if (what == 1 && at + 1 < all.size()) {
                     byte[][] pair = {all.get(at).getEncodedNameAsBytes(), all.get(at + 1).getEncodedNameAsBytes()};
-                    admin.mergeRegionsAsync(pair, false).get();
+                    admin.mergeRegionsAsync(pair, false).get(5, TimeUnit.SECONDS);
                     merges++;
                 } else {
                     admin.move(all.get(at).getEncodedNameAsBytes());
                     moves++;
                 }
-            } catch (Exception e) {
+            } catch (Exception e) { // refused, or not done in time: the next one
                 failed++;
             }
             Thread.sleep(100);

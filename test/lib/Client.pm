@@ -14,7 +14,8 @@ our @ISA = ('Exporter');
 our @EXPORT = qw(any stopped map_now faults_done state_of complain enter generation batch_size %load);
 
 # The load of this round: began (a time), sync (synchronous_commit of the writers), generations, pairs,
-# alone (numbers of keys), may_panic (a process is killed that may hold locks).
+# alone (numbers of keys), may_panic (a process is killed that may hold locks), may_end (all processes of a
+# server are: the leader of a parallel plan may be the last one).
 our %load;
 
 sub any { return $_[int rand @_]; }
@@ -57,7 +58,7 @@ sub complain
 	my $what = $r->{code} ne '' ? $r->{code} : 'connection';
 	# a session may see that the owner of a lock was killed before the postmaster does
 	if ($r->{hangs}) { print $log "V an answer takes more than $Wire::limit s: $sql\n", map { "V   $_\n" } state_of($r->{sockets}); return 0; }
-	if ($what =~ /^(40001|40P01|57P0[123]|connection)$/ || ($load{may_panic} && $r->{message} =~ /PANIC: .*(the shared memory of widetable is damaged|is out of order until it is recovered)/))
+	if ($what =~ /^(40001|40P01|57P0[123]|connection)$/ || ($load{may_end} && $r->{message} =~ /lost connection to parallel worker/) || ($load{may_panic} && $r->{message} =~ /PANIC: .*(the shared memory of widetable is damaged|is out of order until it is recovered)/))
 	{
 		print $log "E $what\n";
 		return 1;

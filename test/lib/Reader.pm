@@ -55,9 +55,10 @@ sub get
 sub bound
 {
 	my ($k) = @_;
-	my $r = get($k, 'SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_insert_lsn() END, pg_is_in_recovery()');
+	my $r = get($k, 'SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_flush_lsn() END, pg_is_in_recovery()');
 	return undef unless $r;
-	# on the primary a commit whose record is there need not be visible; it is when more has followed
+	# On the primary a commit whose record is there need not be visible; it is when more has followed.
+	# Behind what is flushed positions come again after a crash.
 	return Prefix::position($r->[0][0]) - ($r->[0][1] eq 't' ? 0 : 1);
 }
 

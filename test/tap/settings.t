@@ -32,6 +32,7 @@ clock 1969-12-31
 clock -1
 enable_pushdown maybe
 enable_parallel_scan 2
+enable_lookup_ahead no one
 enable_direct_modify 3
 write_memory 1kB
 log_bulk often
