@@ -348,6 +348,7 @@ sub create_sql
 	push @sql, map { expand($_, $run) } @{ $v->{setup} || [] };
 	my $key = "$run->{no}/0/create";
 	$checks{$key} = { run => $run, step => { text => 'CREATE of the tables' }, method => '', how => 'error' };
+	if ($nodes) { s/table_name 'public\./table_name '/g for @sql; }
 	return join '', map { "$_;\n" . error_echo($key) } @sql;
 }
 
@@ -766,7 +767,7 @@ sub new_run
 	my ($v, $state) = @_;
 	$base += 100000000;
 	$runs++;
-	return { no => $runs, id => $v->{id}, title => $v->{title}, base => $base, table => "v_${state}_$v->{name}",
+	return { no => $runs, id => $v->{id}, title => $v->{title}, base => $base, table => ($nodes ? "v$$" : 'v') . "_${state}_$v->{name}",
 		names => join('|', 'c', map { $_->{name} } @{ $v->{tables} }) };
 }
 
