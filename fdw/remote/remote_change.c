@@ -120,7 +120,8 @@ wt_remote_change_make_row(WtRemoteTable *r, wide_bytes key)
 		grow_buckets();
 	b = bucket_of(r, key);
 	row = MemoryContextAlloc(context, sizeof(WtRemoteRow));
-	*row = (WtRemoteRow) {.table = r, .key = copy_bytes(key), .last = -1, .next = buckets[b]};
+	*row = (WtRemoteRow) {
+		.table = r, .user = GetUserId(), .key = copy_bytes(key), .last = -1, .next = buckets[b]};
 	buckets[b] = row;
 	nrows++;
 	return row;
