@@ -238,7 +238,7 @@ sub value_hex
 sub qualifier_hex { my ($q) = @_; $q =~ s/\\x([0-9a-f]{2})/chr hex $1/ge; return unpack 'H*', $q; }
 
 # a time as the tables have it
-sub scaled { my ($ts) = @_; return $nodes ? $ts . '000' : $ts; }
+sub scaled { my ($ts) = @_; return $nodes && $ts ne '0' ? $ts . '000' : $ts; }
 
 sub op_sql
 {
@@ -348,6 +348,7 @@ sub create_sql
 	push @sql, map { expand($_, $run) } @{ $v->{setup} || [] };
 	my $key = "$run->{no}/0/create";
 	$checks{$key} = { run => $run, step => { text => 'CREATE of the tables' }, method => '', how => 'error' };
+	if ($nodes) { s/table_name 'public\./table_name '/g for @sql; }
 	return join '', map { "$_;\n" . error_echo($key) } @sql;
 }
 
@@ -766,7 +767,7 @@ sub new_run
 	my ($v, $state) = @_;
 	$base += 100000000;
 	$runs++;
-	return { no => $runs, id => $v->{id}, title => $v->{title}, base => $base, table => "v_${state}_$v->{name}",
+	return { no => $runs, id => $v->{id}, title => $v->{title}, base => $base, table => ($nodes ? "v$$" : 'v') . "_${state}_$v->{name}",
 		names => join('|', 'c', map { $_->{name} } @{ $v->{tables} }) };
 }
 
@@ -816,7 +817,7 @@ system("'$bin/initdb' -D '$dir/data' -U postgres -A trust --encoding=UTF8 --loca
 # The clock of the background worker stands still, so that the worker expires nothing.  A crash may
 # keep the standby away while WAL is removed
 open my $conf, '>>', "$dir/data/postgresql.conf" or die $!;
-print $conf "listen_addresses = ''\nunix_socket_directories = '$dir'\nfsync = off\nshared_buffers = 32MB\nwal_keep_size = 1GB\nlog_min_messages = warning\nwidetable.clock = '1970-01-01 00:00:00+00'\nwidetable.max_tables = 4000\ndynamic_shared_memory_type = mmap\n";
+print $conf "listen_addresses = ''\nunix_socket_directories = '$dir'\nfsync = off\nshared_buffers = 32MB\nwal_keep_size = 1GB\nlog_min_messages = warning\n" . ($nodes ? '' : "widetable.clock = '1970-01-01 00:00:00+00'\n") . "widetable.max_tables = 4000\ndynamic_shared_memory_type = mmap\n";
 close $conf;
 $started = 1;
 server('start');

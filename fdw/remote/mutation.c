@@ -6,11 +6,13 @@
  * that it covers, whichever came first.
  *
  *	- A put or delete that a later change makes needless is left out.
- *	- Where a put without a timestamp follows a delete of all that was before, the put gets this
- *	  machine's time as timestamp and the delete the millisecond before.
+ *	- Where a put without a timestamp follows a delete of all that was before, the delete gets this
+ *	  machine's time as timestamp and the put the next millisecond.
  *	- Where another put follows a delete that covers it, the changes from the put on are a list of
  *	  their own, which is sent when the first one is done.  So is a delete of the newest version
  *	  that follows puts of the column: HBase looks for that version before it makes the list.
+ *
+ * The time is the real one, also if widetable.clock is set: HBase does not know that.
  *
  * A row may have many changes: columns are found by hash.
  */
@@ -19,6 +21,7 @@
 #include "fdw/remote/mutation.h"
 
 #include "common/hashfn.h"
+#include "utils/timestamp.h"
 
 #include "fdw/store/bytes.h"
 #include "fdw/store/clock.h"
@@ -41,6 +44,7 @@ typedef struct Place
 	int pass;
 	bool put;
 	bool removed; /* all of it, whatever its timestamp */
+	int by;		  /* by this change */
 	bool newest;  /* the newest version is removed */
 	bool some;	  /* versions up to `upto` are removed */
 	int64 upto;
@@ -135,14 +139,15 @@ is_bare(const WtRemoteRow *row, const WtRemoteChange *c)
 }
 
 /* Returns: true if a delete of this pass would hide the put wrongly, in one list with it.  Sets
- * *conflict if timestamps of now can tell them apart. */
+ * by[] to the deletes, or -1, from which timestamps of now can tell it apart. */
 static bool
 is_hidden(places_hash *h, const WtRemoteRow *row, const WtRemoteChange *c, int pass, int64 now_us,
-		  bool *conflict)
+		  int by[2])
 {
 	int64 ts = c->ts == WIDE_TS_AUTO ? now_us : c->ts;
 	bool late = c->ts != WIDE_TS_AUTO || is_bare(row, c);
 
+	by[0] = by[1] = -1;
 	for (int whole = 0; whole < 2; whole++)
 	{
 		Place *p = place_of(h, c, whole, false, pass);
@@ -151,7 +156,8 @@ is_hidden(places_hash *h, const WtRemoteRow *row, const WtRemoteChange *c, int p
 			return true;
 		if (p->removed && late)
 			return true;
-		*conflict |= p->removed;
+		if (p->removed)
+			by[whole] = p->by;
 		if (c->ts != WIDE_TS_AUTO && place_of(h, c, whole, true, pass)->removed)
 			return true;
 	}
@@ -160,7 +166,7 @@ is_hidden(places_hash *h, const WtRemoteRow *row, const WtRemoteChange *c, int p
 
 /* Notes a delete of this pass. */
 static void
-note_delete(places_hash *h, const WtRemoteChange *c, int pass)
+note_delete(places_hash *h, const WtRemoteChange *c, int i, int pass)
 {
 	bool whole = of_family(c);
 	Place *p = place_of(h, c, whole, false, pass);
@@ -168,7 +174,10 @@ note_delete(places_hash *h, const WtRemoteChange *c, int pass)
 	if (c->kind == 1 + WIDE_DELETE_COLUMN || c->kind == 1 + WIDE_DELETE_FAMILY)
 	{
 		if (c->ts == WIDE_TS_MAX)
+		{
 			p->removed = true;
+			p->by = i;
+		}
 		else
 		{
 			p->upto = p->some ? Max(p->upto, c->ts) : c->ts;
@@ -181,36 +190,36 @@ note_delete(places_hash *h, const WtRemoteChange *c, int pass)
 		place_of(h, c, whole, true, pass)->removed = true;
 }
 
-/* Sets pass[i], the list to which a change belongs, and conflict[pass].  Returns: the number of
- * lists. */
+/* Sets pass[i], the list to which a change belongs, and timed[i] if its timestamp is now.  Returns:
+ * the number of lists. */
 static int
 find_passes(places_hash *h, const WtRemoteRow *row, const WtRemoteChange *const *list, int n,
-			const bool *needless, int64 now_us, int *pass, bool *conflict)
+			const bool *needless, int64 now_us, int *pass, bool *timed)
 {
 	int current = 1;
 
-	conflict[1] = false;
 	for (int i = 0; i < n; i++)
 	{
 		const WtRemoteChange *c = list[i];
-		bool undecided = false, next;
+		int by[2] = {-1, -1};
+		bool next;
 
 		if (needless[i])
 			continue;
 		if (c->kind == 0)
-			next = is_hidden(h, row, c, current, now_us, &undecided);
+			next = is_hidden(h, row, c, current, now_us, by);
 		else
 			next = c->kind == 1 + WIDE_DELETE_VERSION && c->ts == WIDE_TS_MAX &&
 				   (place_of(h, c, false, false, current)->put ||
 					place_of(h, c, false, false, current)->newest);
-		if (next)
-			conflict[++current] = false;
-		else
-			conflict[current] |= undecided;
+		current += next;
+		for (int k = 0; k < 2 && !next; k++)
+			if (by[k] >= 0)
+				timed[i] = timed[by[k]] = true;
 		if (c->kind == 0)
 			place_of(h, c, false, false, current)->put = true;
 		else
-			note_delete(h, c, current);
+			note_delete(h, c, i, current);
 		pass[i] = current;
 	}
 	return current;
@@ -232,14 +241,14 @@ to_hbase(wide_bytes b)
 
 /* Returns: the timestamp for HBase. */
 static int64
-timestamp_of(const WtRemoteRow *row, const WtRemoteChange *c, bool conflict, int64 now)
+timestamp_of(const WtRemoteRow *row, const WtRemoteChange *c, bool timed, int64 now)
 {
 	if (c->ts != WIDE_TS_AUTO && c->ts != WIDE_TS_MAX)
 		return c->ts / 1000;
 	if (c->kind == 1 + WIDE_DELETE_VERSION)
 		return HB_TS_LATEST;
-	if (conflict && !is_bare(row, c))
-		return c->kind == 0 ? now : now - 1;
+	if (timed && !is_bare(row, c))
+		return c->kind == 0 ? now + 1 : now;
 	/* HBase would take its time, and leave cells of the future */
 	if (c->kind != 0 && row->table->families[c->family].exact)
 		return WT_REMOTE_ALL_TIMES;
@@ -248,8 +257,7 @@ timestamp_of(const WtRemoteRow *row, const WtRemoteChange *c, bool conflict, int
 
 /* Sets out[0] to the change, and perhaps out[1].  Returns: how many were set. */
 static int
-add_change(const WtRemoteRow *row, const WtRemoteChange *c, bool conflict, int64 now,
-		   hb_change *out)
+add_change(const WtRemoteRow *row, const WtRemoteChange *c, bool timed, int64 now, hb_change *out)
 {
 	const WtRemoteFamily *family = &row->table->families[c->family];
 
@@ -257,7 +265,7 @@ add_change(const WtRemoteRow *row, const WtRemoteChange *c, bool conflict, int64
 						  .family = {(const uint8_t *) family->name, strlen(family->name)},
 						  .qualifier = to_hbase(c->qual),
 						  .value = to_hbase(c->value),
-						  .timestamp = timestamp_of(row, c, conflict, now),
+						  .timestamp = timestamp_of(row, c, timed, now),
 						  .ttl_ms = c->ttl_us / 1000};
 	if (c->kind != 1 + WIDE_DELETE_FAMILY || c->ts != WIDE_TS_MAX || !family->exact)
 		return 1;
@@ -276,15 +284,15 @@ wt_mutation_make(const WtRemoteRow *row, hb_mutation **out)
 	int n = wt_remote_change_list(row, NULL, &list), passes = 1, made = 0, count = 0;
 	hb_change *changes = palloc_extended(sizeof(hb_change) * Max(1, 2 * n), MCXT_ALLOC_HUGE);
 	int *pass = palloc0(sizeof(int) * Max(1, n));
-	bool *conflict = palloc0(sizeof(bool) * (n + 2)), *needless = palloc0(n + 1);
-	int64 now_us = wt_clock_now();
+	bool *timed = palloc0(n + 1), *needless = palloc0(n + 1);
+	int64 now_us = GetCurrentTimestamp() + WT_EPOCH_DIFF;
 
 	if (n > 1)
 	{
 		places_hash *h = places_create(CurrentMemoryContext, (uint32) Min(n, 1 << 20), NULL);
 
 		find_needless(h, list, n, needless);
-		passes = find_passes(h, row, list, n, needless, now_us, pass, conflict);
+		passes = find_passes(h, row, list, n, needless, now_us, pass, timed);
 		places_destroy(h);
 	}
 	else if (n == 1)
@@ -300,13 +308,13 @@ wt_mutation_make(const WtRemoteRow *row, hb_mutation **out)
 
 		for (; i < n && (needless[i] || pass[i] == p); i++)
 			if (!needless[i])
-				count += add_change(row, list[i], conflict[p], now_us / 1000, &changes[count]);
+				count += add_change(row, list[i], timed[i], now_us / 1000, &changes[count]);
 		if (count > from)
 			(*out)[made++] = (hb_mutation) {
 				.key = to_hbase(row->key), .changes = changes + from, .n_changes = count - from};
 	}
 	pfree(pass);
-	pfree(conflict);
+	pfree(timed);
 	pfree(needless);
 	pfree(list);
 	return made;

@@ -19,6 +19,7 @@
 #include "common/hashfn.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
+#include "utils/timestamp.h"
 
 #include "fdw/store/bytes.h"
 #include "fdw/store/clock.h"
@@ -39,6 +40,8 @@ static int nrows = 0;
 static WtRemoteRow **sorted = NULL; /* nsorted rows by table and key; older than nrows: stale */
 static int nsorted = 0;
 static Level *levels = NULL;
+static const void *writer = NULL; /* of the changes that follow */
+static CommandId writer_command;
 static int64 provisional = 0; /* 0: not needed yet */
 static int nlevels = 0, levels_max = 0;
 
@@ -117,7 +120,8 @@ wt_remote_change_make_row(WtRemoteTable *r, wide_bytes key)
 		grow_buckets();
 	b = bucket_of(r, key);
 	row = MemoryContextAlloc(context, sizeof(WtRemoteRow));
-	*row = (WtRemoteRow) {.table = r, .key = copy_bytes(key), .last = -1, .next = buckets[b]};
+	*row = (WtRemoteRow) {
+		.table = r, .user = GetUserId(), .key = copy_bytes(key), .last = -1, .next = buckets[b]};
 	buckets[b] = row;
 	nrows++;
 	return row;
@@ -180,7 +184,7 @@ wt_remote_change_row(const WtRemoteTable *r, wide_bytes key)
 /* ----------------------------------------------------------------- changes */
 
 void
-wt_remote_change_begin(WtTable *t)
+wt_remote_change_begin(WtTable *t, const void *by, CommandId command)
 {
 	int level = GetCurrentTransactionNestLevel();
 
@@ -190,6 +194,8 @@ wt_remote_change_begin(WtTable *t)
 										ALLOCSET_DEFAULT_SIZES);
 	if (nbuckets == 0)
 		grow_buckets();
+	writer = by;
+	writer_command = command;
 	if (level > 1 && (nlevels == 0 || levels[nlevels - 1].level < level))
 	{
 		if (nlevels == levels_max)
@@ -238,6 +244,8 @@ add_change(wide_family_id family, wide_bytes key, int kind, wide_bytes qual)
 	*c = (WtRemoteChange) {.kind = kind,
 						   .family = at,
 						   .cid = GetCurrentCommandId(true),
+						   .writer = writer,
+						   .writer_command = writer_command,
 						   .before = row->last,
 						   .row = row,
 						   .qual = copy_bytes(qual)};
@@ -323,12 +331,41 @@ wt_remote_change_remove(WtTable *t, wide_delete kind, wide_family_id family, wid
 	add_change(family, key, 1 + (int) kind, qual)->ts = ts;
 }
 
+WtEngineChanged
+wt_remote_change_changed(const wide_family_id *families, int nfamilies, wide_bytes key,
+						 const wide_bytes *column, const void *by, CommandId command,
+						 CommandId unseen)
+{
+	WtEngineChanged found = WT_UNCHANGED;
+	const WtRemoteRow *row;
+
+	if (nfamilies == 0 || (row = find_row(wt_remote_table_of(families[0], NULL), key)) == NULL)
+		return found;
+	for (int i = row->last; i >= 0; i = changes[i].before)
+	{
+		const WtRemoteChange *c = &changes[i];
+		int at;
+
+		if (c->cid < unseen || c->writer == by)
+			continue;
+		(void) wt_remote_table_of(families[0], &at);
+		if (column != NULL && (c->family != at || (c->kind != 1 + WIDE_DELETE_FAMILY &&
+												   c->kind != 1 + WIDE_DELETE_FAMILY_VERSION &&
+												   wt_bytes_cmp(c->qual, *column) != 0)))
+			continue;
+		if (c->writer == NULL || c->writer_command != command)
+			return WT_CHANGED_BY_TRIGGERED;
+		found = WT_CHANGED_BY_COMMAND;
+	}
+	return found;
+}
+
 int64
 wt_remote_change_provisional(void)
 {
 	/* not a whole millisecond: no stored version has it */
 	if (provisional == 0)
-		provisional = wt_clock_now() / 1000 * 1000 + 1;
+		provisional = (GetCurrentTimestamp() + WT_EPOCH_DIFF) / 1000 * 1000 + 1;
 	return provisional;
 }
 

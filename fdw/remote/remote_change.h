@@ -18,6 +18,8 @@ typedef struct WtRemoteChange
 	int kind;
 	int family; /* index into the table's families */
 	CommandId cid;
+	const void *writer; /* as begin() */
+	CommandId writer_command;
 	int before; /* index of the row's change before this one; -1: none */
 	bool taken; /* by an operation on the row: the row has it no more */
 	struct WtRemoteRow *row;
@@ -38,7 +40,11 @@ typedef struct WtRemoteRow
 } WtRemoteRow;
 
 /* The engine's functions (engine.h). */
-extern void wt_remote_change_begin(WtTable *t);
+extern void wt_remote_change_begin(WtTable *t, const void *writer, CommandId command);
+extern WtEngineChanged wt_remote_change_changed(const wide_family_id *families, int nfamilies,
+												wide_bytes key, const wide_bytes *column,
+												const void *writer, CommandId command,
+												CommandId unseen);
 extern void wt_remote_change_put(WtTable *t, wide_family_id family, wide_bytes key, wide_bytes qual,
 								 int64 ts, int64 ttl_us, wide_bytes value);
 extern void wt_remote_change_remove(WtTable *t, wide_delete kind, wide_family_id family,

@@ -309,12 +309,35 @@ lists_any(const WtTable *t)
 	return t->ndropped > 0 || t->versions_given;
 }
 
+/* Returns: true if the foreign table for which the transaction makes the table was dropped. */
+static bool
+is_dropped(const WtRemoteTable *r)
+{
+	ListCell *lc;
+
+	foreach(lc, definitions)
+	{
+		const Definition *d = lfirst(lc);
+
+		if (d->table == r && d->create)
+			return !SearchSysCacheExists1(RELOID, ObjectIdGetDatum(d->relid));
+	}
+	return false;
+}
+
 void
 wt_remote_define(WtTable *t, bool created)
 {
 	WtRemoteTable *r = wt_remote_table(t);
 	MemoryContext old;
 	Definition *d;
+
+	/* another table of that name: the changes of the first one are void */
+	if (created && r->made && is_dropped(r))
+	{
+		r->gone = true;
+		r = wt_remote_table(t);
+	}
 
 	/* other commands, as of owners and columns, need no connection */
 	if (!created && !lists_any(t))

@@ -31,7 +31,7 @@ begin_operation(WtTable *t, wide_bytes key)
 						"changed already",
 						t->table_name),
 				 errdetail("Its changes are sent to HBase at commit.")));
-	wt_remote_change_begin(t);
+	wt_remote_change_begin(t, NULL, InvalidCommandId);
 	wt_row_operation_begin(t, r, key);
 }
 
@@ -71,6 +71,7 @@ static const WtEngine hbase = {
 	.split = wt_remote_region_split,
 	.close = wt_remote_scan_close,
 	.begin = wt_remote_change_begin,
+	.row_changed = wt_remote_change_changed,
 	.put = wt_remote_change_put,
 	.remove = wt_remote_change_remove,
 	.row_begin = begin_operation,

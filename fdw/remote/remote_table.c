@@ -100,7 +100,7 @@ wt_remote_table(WtTable *t)
 	for (int i = 0; i < ntables; i++)
 	{
 		r = tables[i];
-		if (r->server == t->server && strcmp(r->name, name) == 0)
+		if (r->server == t->server && !r->gone && strcmp(r->name, name) == 0)
 		{
 			pfree(name);
 			r->relid = t->relid;

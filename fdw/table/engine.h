@@ -74,6 +74,14 @@ typedef struct WtEngineConnection
 	TimestampTz last_error_at; /* 0: there was none */
 } WtEngineConnection;
 
+/* How a row has been changed since a statement began. */
+typedef enum WtEngineChanged
+{
+	WT_UNCHANGED,			/* or by the writer itself */
+	WT_CHANGED_BY_COMMAND,	/* by another node of its command */
+	WT_CHANGED_BY_TRIGGERED /* by a command that the statement has triggered */
+} WtEngineChanged;
+
 typedef struct WtEngine
 {
 	const char *name;
@@ -139,8 +147,14 @@ typedef struct WtEngine
 
 	/* ------------------------------------------------------------ changes */
 
-	/* A command of the transaction is about to change the table. */
-	void (*begin)(WtTable *t);
+	/* A command of the transaction is about to change the table: writer is a node of its plan, of
+	 * the statement `command`, or NULL. */
+	void (*begin)(WtTable *t, const void *writer, CommandId command);
+	/* Returns: what other writers have done to the row, or to one column of a family (NULL: any),
+	 * since the command `unseen`. */
+	WtEngineChanged (*row_changed)(const wide_family_id *families, int nfamilies, wide_bytes key,
+								   const wide_bytes *column, const void *writer, CommandId command,
+								   CommandId unseen);
 	void (*put)(WtTable *t, wide_family_id family, wide_bytes key, wide_bytes qual, int64 ts,
 				int64 ttl_us, wide_bytes value);
 	void (*remove)(WtTable *t, wide_delete kind, wide_family_id family, wide_bytes key,

@@ -220,6 +220,19 @@ changed_since(WtWriter *w, const wide_family_id *families, int nfamilies, wide_b
 	return r.found;
 }
 
+void
+wt_batch_refuse_changed(CmdType op)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION),
+			 op == CMD_DELETE ? errmsg("tuple to be deleted was already modified by an "
+									   "operation triggered by the current command")
+							  : errmsg("tuple to be updated was already modified by an "
+									   "operation triggered by the current command"),
+			 errhint("Consider using an AFTER trigger instead of a BEFORE trigger to propagate "
+					 "changes to other rows.")));
+}
+
 bool
 wt_batch_leave_out(WtWriter *w, CmdType op, const wide_family_id *families, int nfamilies,
 				   wide_bytes key, const wide_bytes *column)
@@ -227,14 +240,7 @@ wt_batch_leave_out(WtWriter *w, CmdType op, const wide_family_id *families, int 
 	RowChange changed = changed_since(w, families, nfamilies, key, column);
 
 	if (changed == CHANGED_BY_TRIGGERED)
-		ereport(ERROR,
-				(errcode(ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION),
-				 op == CMD_DELETE ? errmsg("tuple to be deleted was already modified by an "
-										   "operation triggered by the current command")
-								  : errmsg("tuple to be updated was already modified by an "
-										   "operation triggered by the current command"),
-				 errhint("Consider using an AFTER trigger instead of a BEFORE trigger to propagate "
-						 "changes to other rows.")));
+		wt_batch_refuse_changed(op);
 	return changed == CHANGED_BY_COMMAND;
 }
 

@@ -66,6 +66,8 @@ extern void wt_batch_command_by(const WtWriter *writer);
  */
 extern bool wt_batch_leave_out(WtWriter *w, CmdType op, const wide_family_id *families,
 							   int nfamilies, wide_bytes key, const wide_bytes *column);
+/* Raises that error, 27000. */
+extern _Noreturn void wt_batch_refuse_changed(CmdType op);
 
 /* ----------------------------------------------------------- transaction */
 

@@ -15,7 +15,7 @@ void
 wt_change_begin(WtTable *t, const WtWriter *writer)
 {
 	if (t->engine != NULL)
-		t->engine->begin(t);
+		t->engine->begin(t, writer, writer != NULL ? writer->command : InvalidCommandId);
 	else
 		wt_batch_command_by(writer);
 }
@@ -30,7 +30,14 @@ bool
 wt_change_leave_out(WtTable *t, WtWriter *w, CmdType op, const wide_family_id *families,
 					int nfamilies, wide_bytes key, const wide_bytes *column)
 {
-	return t->engine == NULL && wt_batch_leave_out(w, op, families, nfamilies, key, column);
+	WtEngineChanged changed;
+
+	if (t->engine == NULL)
+		return wt_batch_leave_out(w, op, families, nfamilies, key, column);
+	changed = t->engine->row_changed(families, nfamilies, key, column, w, w->command, w->unseen);
+	if (changed == WT_CHANGED_BY_TRIGGERED)
+		wt_batch_refuse_changed(op);
+	return changed == WT_CHANGED_BY_COMMAND;
 }
 
 void
