@@ -242,17 +242,11 @@ time_of(const hb_cell *c, int64 now)
 	return c->timestamp == PROVISIONAL ? now : c->timestamp * 1000;
 }
 
-/* Returns: true if the scan is limited to other times.  A cell of the transaction is of now. */
+/* Returns: true if the time is outside of a range; max 0 or the highest: it is open. */
 static bool
-outside(const wide_scan_spec *s, const hb_cell *c, int64 ts)
+outside(int64 ts, int64 min, int64 max)
 {
-	bool limited = s->ts_min != 0 || s->ts_max != 0;
-	bool shown = s->show_min == 0 && s->show_max == 0;
-
-	/* HBase has left out its own; those of the transaction are here */
-	if (limited && (ts < s->ts_min || (s->ts_max != PG_INT64_MAX && ts >= s->ts_max)))
-		return true;
-	return !shown && (ts < s->show_min || (s->show_max != PG_INT64_MAX && ts >= s->show_max));
+	return ts < min || (max != 0 && max != PG_INT64_MAX && ts >= max);
 }
 
 /* Takes the cells of one family of the spec, all[0..n).  Sets *exists if the row exists by it. */
@@ -260,12 +254,11 @@ static int
 take_family(WtRemoteWant *w, int i, const hb_cell *all, int n, int64 now, int taken, bool *exists)
 {
 	const wide_scan_family *f = &w->spec.families[i];
-	int max = f->max_versions > 0 ? f->max_versions : 1, version = 0, at = 0, index;
+	int max = f->max_versions > 0 ? f->max_versions : 1, stored = 0, version = -1, at = 0, index;
+	bool limited = w->spec.ts_min != 0 || w->spec.ts_max != 0;
+	bool filtered = w->spec.show_min != 0 || w->spec.show_max != 0;
 
-	/* HBase keeps no more of them, but here may be new ones of the transaction */
 	(void) wt_remote_table_of(f->id, &index);
-	max = Min(max, w->table->families[index].opt.versions);
-
 	for (int k = 0; k < n; k++)
 	{
 		const hb_cell *c = &all[k];
@@ -273,10 +266,18 @@ take_family(WtRemoteWant *w, int i, const hb_cell *all, int n, int64 now, int ta
 		int column = -1;
 		int64 ts = time_of(c, now);
 
-		version = k > 0 && wt_bytes_equal(c->qualifier.data, c->qualifier.len,
-										  all[k - 1].qualifier.data, all[k - 1].qualifier.len)
-					  ? version + 1
-					  : 0;
+		if (k == 0 || !wt_bytes_equal(c->qualifier.data, c->qualifier.len,
+									  all[k - 1].qualifier.data, all[k - 1].qualifier.len))
+		{
+			stored = 0;
+			version = -1;
+		}
+		/* HBase keeps no more of them, but here may be new ones of the transaction, and it has left
+		 * out other times only where it has not read all versions for these */
+		if (++stored > w->table->families[index].opt.versions ||
+			(limited && outside(ts, w->spec.ts_min, w->spec.ts_max)))
+			continue;
+		version++;
 		if (f->want == WIDE_WANT_COLUMNS)
 			column = wanted_column(f, qual, &at);
 		if (f->want == WIDE_WANT_EXISTS || (f->want == WIDE_WANT_COLUMNS && column < 0) ||
@@ -285,7 +286,7 @@ take_family(WtRemoteWant *w, int i, const hb_cell *all, int n, int64 now, int ta
 			*exists |= f->want == WIDE_WANT_EXISTS || f->any_exists;
 			continue;
 		}
-		if (version >= max || outside(&w->spec, c, ts))
+		if (version >= max || (filtered && outside(ts, w->spec.show_min, w->spec.show_max)))
 			continue;
 		*exists = true;
 		if (w->spec.row_limit != 0 && taken >= (int) w->spec.row_limit)
