@@ -44,7 +44,7 @@ typedef struct WtRemoteTable
 	bool known;	 /* the families were asked for */
 	bool there;	 /* HBase has the table */
 	bool made;	 /* CREATE FOREIGN TABLE of this transaction makes it at commit */
-	bool gone;	/* another entry has its name: it was dropped and made in one transaction */
+	bool gone;	 /* another entry has its name: it was dropped and made in one transaction */
 	bool undone; /* the foreign table was dropped again: it is not made, and changes are void */
 
 	WtRemoteFamily *families; /* may move when one is added */
