@@ -709,8 +709,8 @@ extern uint64_t wide_prepared_start(wide_db *db, uint64_t xid);
 /*
  * The host has ended the transaction: publishes its batch, durably, or forgets it, and releases its
  * row locks.  Waits while another process does this, and does nothing if one has done it.
- * Errors: WIDE_FULL: readers hold all memory; WIDE_INTERRUPTED; those of log->read and of a flush:
- * nothing is done, and it may be called again.
+ * Errors: WIDE_INTERRUPTED; WIDE_FULL: no place for files; those of log->read, of a flush and of
+ * files: nothing is done, and it may be called again.
  */
 extern wide_status wide_prepared_end(wide_db *db, uint64_t xid, bool commit);
 /*

@@ -55,12 +55,8 @@
 #define CHUNK_BYTES ((size_t) WIDE_LOG_RECORD_MAX - RECORD_DATA_HEAD)
 #define LEVEL0_MANY 20 /* level-0 files of a family from which on writers compact it */
 
-/*
- * The next commit timestamp, above all earlier ones and none of these (NULL: none); under
- * LOCK_COMMIT.
- */
-static int64_t
-take_timestamp(wide_db *db, const avoid_times *avoid)
+int64_t
+commit_take_timestamp(wide_db *db, const avoid_times *avoid)
 {
 	commit_state *commit = &db->seg->commit;
 	int64_t now = host_now(db);
@@ -111,7 +107,7 @@ prepare_files(wide_batch *b, const op_sorted *sorted, wide_bytes catalog)
 	wide_status st;
 
 	TRY(segment_lock(db, LOCK_COMMIT));
-	b->prepared.files_ts = take_timestamp(db, NULL);
+	b->prepared.files_ts = commit_take_timestamp(db, NULL);
 	segment_unlock(db, LOCK_COMMIT);
 	b->prepared.automatic = b->prepared.avoids = false;
 	b->prepared.need = b->prepared.cells = 0;
@@ -539,7 +535,7 @@ finish_append(wide_batch *b, wide_bytes catalog, finish_place *p)
 	wide_db *db = b->db;
 
 	TRY(lock_ring(db));
-	p->commit_ts = b->prepared.automatic ? take_timestamp(db, &b->prepared.avoid)
+	p->commit_ts = b->prepared.automatic ? commit_take_timestamp(db, &b->prepared.avoid)
 										 : b->prepared.files_newest;
 	if (finish_log(b, p->commit_ts, &p->lsn) != WIDE_OK)
 	{
@@ -600,7 +596,11 @@ wide_batch_finish(wide_batch *b, uint64_t *lsn)
 	*lsn = place.lsn;
 	injection_point("finish-appended");
 	memtable_touch(&place.m, place.at, b->prepared.need);
-	st = payload_apply(&p, &place.m, place.at, place.lsn, place.commit_ts, &b->row.ukey, &end);
+	/* the cells are in the files, if there are any */
+	end = place.at;
+	st = b->prepared.nfiles > 0 ? WIDE_OK
+								: payload_apply(&p, &place.m, place.at, place.lsn, place.commit_ts,
+												&b->row.ukey, &end);
 	if (st != WIDE_OK)
 	{
 		wide_poison(db, "a batch could not be applied");

@@ -4,6 +4,13 @@
 
 #include "engine/wide.h"
 #include "engine/shared/layout.h"
+#include "engine/batch/avoid.h"
+
+/*
+ * Returns the next commit timestamp, above all earlier ones and none of these (NULL: none).
+ * Requires: LOCK_COMMIT.
+ */
+extern int64_t commit_take_timestamp(wide_db *db, const avoid_times *avoid);
 
 /*
  * Applies everything of a batch but its cells: the catalog changes, and the links to its files,

@@ -37,10 +37,14 @@
 #include "engine/shared/lock_owner.h"
 #include "engine/shared/row_lock.h"
 #include "engine/shared/segment.h"
+#include "engine/set/file_set.h"
 #include "engine/batch/avoid.h"
 #include "engine/batch/batch.h"
 #include "engine/batch/batch_state.h"
+#include "engine/batch/bulk.h"
 #include "engine/batch/payload.h"
+#include "engine/commit/batch_as_files.h"
+#include "engine/commit/commit.h"
 #include "engine/commit/reserve.h"
 
 #define CHUNK_BYTES		((size_t) WIDE_LOG_RECORD_MAX - RECORD_DATA_HEAD)
@@ -397,12 +401,44 @@ wide_prepared_cancel(wide_db *db, uint64_t xid)
 
 /* ----------------------------------------------------------------------- end */
 
+/*
+ * There is no memory for the cells: readers hold all, or the memtables were larger when it was
+ * prepared.  They become files, which are linked with the FINISH record, with a timestamp that is
+ * taken now.  A replay does the same.
+ */
+static wide_status
+write_files(wide_db *db, const payload *p, wide_batch *b)
+{
+	file_meta *files = NULL;
+	int n = 0;
+	wide_status st;
+
+	TRY(segment_lock(db, LOCK_COMMIT));
+	b->prepared.files_ts = commit_take_timestamp(db, &b->prepared.avoid);
+	segment_unlock(db, LOCK_COMMIT);
+	b->prepared.files_newest = b->prepared.files_ts;
+	b->prepared.automatic = false;
+	b->files_unlogged = true;
+	st = batch_as_files(db, p, b->prepared.files_ts, &b->row.ukey, &files, &n);
+	if (st == WIDE_OK && (st = file_set_reserve(db, n)) != WIDE_OK)
+		bulk_discard(db, files, n);
+	if (st != WIDE_OK)
+	{
+		free(files);
+		return st;
+	}
+	b->prepared.files = files;
+	b->prepared.nfiles = n;
+	return WIDE_OK;
+}
+
 /* Makes the batch anew, as wide_batch_prepare leaves it. */
 static wide_status
 open_batch(wide_db *db, const prepared_entry *e, prepared_records *r, wide_batch *b)
 {
 	int64_t last = wide_timestamp_newest(db), now = host_now(db);
 	payload p;
+	wide_status st;
 
 	b->phase = BATCH_PREPARED;
 	b->prepared.payload = r->payload;
@@ -418,8 +454,12 @@ open_batch(wide_db *db, const prepared_entry *e, prepared_records *r, wide_batch
 	b->prepared.data_start = e->start;
 	b->prepared.nchunks = e->nchunks;
 	b->awaited = true;
-	TRY(reserve_memory(db, p.need));
-	b->prepared.need = p.need;
+	st = p.need > db->seg->memtables[0].capacity / 2 ? WIDE_FULL : reserve_memory(db, p.need);
+	if (st == WIDE_OK)
+		b->prepared.need = p.need;
+	else if (st == WIDE_FULL)
+		st = write_files(db, &p, b);
+	TRY(st);
 	b->external.id = r->xid;
 	b->external.rows = UINT64_MAX;
 	return WIDE_OK;

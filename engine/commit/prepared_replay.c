@@ -114,6 +114,9 @@ prepared_replay_record(wide_db *db, const wide_replay_event *ev)
 	TRY(place(db, ev, &h, &p));
 	if (p == NULL)
 		return WIDE_OK;
+	/* all of a transaction's records say the same number */
+	if (p->locks.len > 0 && p->nlocks != h.locks)
+		return parked_damaged(ev->lsn, "it is not a record of this store");
 	TRY(buffer_append(&p->locks, ev->payload.data + RECORD_PREPARED_HEAD, bytes));
 	p->end = ev->lsn;
 	p->nlocks = h.locks;

@@ -65,13 +65,12 @@
 #include "engine/batch/avoid.h"
 #include "engine/batch/bulk.h"
 #include "engine/batch/payload.h"
+#include "engine/commit/batch_as_files.h"
 #include "engine/commit/commit.h"
 #include "engine/commit/logged_file.h"
 #include "engine/commit/parked.h"
 #include "engine/commit/prepared_replay.h"
 #include "engine/commit/reserve.h"
-
-#define MEM_HEAD_ROOM 65536 /* for the head of a private memtable */
 
 wide_status
 replay_begin(wide_db *db)
@@ -230,56 +229,15 @@ apply_cells(wide_db *db, const applied *a)
 	return st;
 }
 
-/* The entry at the cursor, which goes on: for bulk_write. */
-static wide_status
-next_listed(void *arg, wide_family_id *family, entry *e)
-{
-	memtable_cursor *c = arg;
-
-	if (!memtable_valid(c))
-		return WIDE_END;
-	*family = c->family;
-	*e = c->e;
-	e->seq = 0; /* the file's */
-	memtable_next(c);
-	return WIDE_OK;
-}
-
-/* Inserts the cells into a private memtable in the given memory, and writes files from it. */
-static wide_status
-list_to_files(wide_db *db, const payload *p, uint64_t seq, int64_t commit_ts, void *memory,
-			  uint64_t bytes, file_meta **files, int *n)
-{
-	memtable t = {0};
-	memtable_handle m;
-	memtable_cursor c;
-	uint64_t end;
-
-	memtable_init(&m, &t, memory, bytes);
-	TRY(payload_apply(p, &m, atomic_load(&t.used), seq, commit_ts, &db->replay->key, &end));
-	memtable_cursor_open(&c, &m);
-	memtable_first(&c);
-	return bulk_write(db, next_listed, &c, true, NULL, files, n);
-}
-
 /* A batch larger than the memtables of today becomes files: they were larger when it committed.  So
  * does one for which readers leave no memtable. */
 static wide_status
 apply_as_files(wide_db *db, const applied *a)
 {
-	uint64_t bytes = a->p->need + MEM_HEAD_ROOM;
-	void *memory;
 	file_meta *files = NULL;
 	int n = 0;
-	wide_status st;
+	wide_status st = batch_as_files(db, a->p, a->commit_ts, &db->replay->key, &files, &n);
 
-	/* so that as much memory is allocated as there are cells for */
-	TRY(payload_check(a->p, &db->replay->key));
-	memory = malloc(bytes);
-	if (memory == NULL)
-		return status_fail(WIDE_NOMEM, "out of memory for recovery");
-	st = list_to_files(db, a->p, a->seq, a->commit_ts, memory, bytes, &files, &n);
-	free(memory);
 	if (st == WIDE_OK && (st = file_set_reserve_in_replay(db, n)) != WIDE_OK)
 		bulk_discard(db, files, n);
 	else if (st == WIDE_OK)

@@ -9,6 +9,7 @@
 #include "commands/explain.h"
 
 #include "fdw/remote/remote_table.h"
+#include "fdw/store/compat.h"
 
 /* The members of the counters mean what wt_remote_scan_statistics() says. */
 void

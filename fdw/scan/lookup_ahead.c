@@ -23,6 +23,7 @@
 #include "fdw/plan/plan_private.h"
 #include "fdw/scan/lookup.h"
 #include "fdw/store/bytes.h"
+#include "fdw/store/compat.h"
 #include "fdw/table/table.h"
 #include "fdw/table/types.h"
 

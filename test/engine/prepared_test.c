@@ -593,6 +593,50 @@ test_large(void **state)
 	end_store();
 }
 
+/* The memtables are smaller than when it was prepared. */
+static void
+test_smaller_memory(void **state)
+{
+	static char value[200000];
+	wide_batch *b;
+	char *before;
+
+	begin_store(2 << 20, 64);
+	memset(value, 'v', sizeof value);
+	file_log_set_xid(&s.log, XID);
+	assert_ok(wide_batch_new(s.db, &b));
+	assert_ok(wide_batch_put(b, family, text("b"), text("q"), 2, INT64_MIN, 0,
+							 bytes(value, sizeof value)));
+	assert_ok(wide_batch_put(b, family, text("c"), text("q"), INT64_MIN, INT64_MIN, 0,
+							 text("automatic")));
+	assert_ok(lock("a"));
+	assert_ok(wide_prepared_begin(s.db, b, XID));
+	wide_batch_free(b);
+	wide_row_unlock(s.db, 0);
+	wide_prepared_confirm(s.db, XID);
+	prepared_at = records[nrecords - 1].lsn;
+	s.config.memtable_size = 256 * 1024;
+	crash();
+	expect_locked(true);
+	assert_ok(wide_prepared_end(s.db, XID, true));
+	expect_locked(false);
+	before = store_text(&s, NULL, &family, 1);
+	assert_non_null(strstr(before, "0/b/q@2=vvv"));
+	assert_non_null(strstr(before, "=automatic;"));
+	for (int i = 0; i < 2; i++)
+	{
+		char *after;
+
+		crash();
+		after = store_text(&s, NULL, &family, 1);
+		assert_string_equal(after, before);
+		free(after);
+		assert_ok(wide_flush(s.db));
+	}
+	free(before);
+	end_store();
+}
+
 static void
 test_refused(void **state)
 {
@@ -664,13 +708,14 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_commit),		 cmocka_unit_test(test_rollback),
-		cmocka_unit_test(test_crash),		 cmocka_unit_test(test_not_prepared),
-		cmocka_unit_test(test_decided),		 cmocka_unit_test(test_relog),
-		cmocka_unit_test(test_part_of_copy), cmocka_unit_test(test_only_locks),
-		cmocka_unit_test(test_large),		 cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_interrupted),	 cmocka_unit_test(test_only_locks_crowded),
-		cmocka_unit_test(test_presumed),	 cmocka_unit_test(test_not_durable),
+		cmocka_unit_test(test_commit),		   cmocka_unit_test(test_rollback),
+		cmocka_unit_test(test_crash),		   cmocka_unit_test(test_not_prepared),
+		cmocka_unit_test(test_decided),		   cmocka_unit_test(test_relog),
+		cmocka_unit_test(test_part_of_copy),   cmocka_unit_test(test_only_locks),
+		cmocka_unit_test(test_large),		   cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_interrupted),	   cmocka_unit_test(test_only_locks_crowded),
+		cmocka_unit_test(test_presumed),	   cmocka_unit_test(test_not_durable),
+		cmocka_unit_test(test_smaller_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
