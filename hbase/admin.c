@@ -397,21 +397,33 @@ hb_admin_split(hb_client *client, const char *table, hb_bytes key)
 	return hb_master_procedure(client, "SplitRegion", &req.base);
 }
 
+/* Asks for the live servers, and the version and id of the cluster if that is wanted.  Sets
+ * *status, which lives until the operation ends. */
+static hb_status
+cluster_status(hb_client *client, bool version, const Hbp__ClusterStatus **status)
+{
+	Hbp__GetClusterStatusRequest req = HBP__GET_CLUSTER_STATUS_REQUEST__INIT;
+	Hbp__GetClusterStatusResponse *response;
+	uint32_t options[] = {OPTION_LIVE_SERVERS, OPTION_VERSION, OPTION_CLUSTER_ID};
+
+	req.options = options;
+	req.n_options = version ? 3 : 1;
+	HB_TRY(hb_master_call(client, "GetClusterStatus", &req.base,
+						  &hbp__get_cluster_status_response__descriptor, &response));
+	*status = response->cluster_status;
+	return HB_OK;
+}
+
 /* Finds the full name of a region server, with the moment of its start. */
 static hb_status
 full_name(hb_client *client, const char *host, int port, Hbp__ServerName **server)
 {
-	Hbp__GetClusterStatusRequest req = HBP__GET_CLUSTER_STATUS_REQUEST__INIT;
-	Hbp__GetClusterStatusResponse *response;
-	uint32_t options[] = {OPTION_LIVE_SERVERS};
+	const Hbp__ClusterStatus *cluster;
 
-	req.options = options;
-	req.n_options = 1;
-	HB_TRY(hb_master_call(client, "GetClusterStatus", &req.base,
-						  &hbp__get_cluster_status_response__descriptor, &response));
-	for (size_t i = 0; i < response->cluster_status->n_live_servers; i++)
+	HB_TRY(cluster_status(client, false, &cluster));
+	for (size_t i = 0; i < cluster->n_live_servers; i++)
 	{
-		*server = response->cluster_status->live_servers[i]->server;
+		*server = cluster->live_servers[i]->server;
 		if ((*server)->port == (uint32_t) port &&
 			hb_memory_equal(hb_from_pb((*server)->host_name), hb_text(host)))
 			return HB_OK;
@@ -447,7 +459,7 @@ hb_admin_move(hb_client *client, const char *table, hb_bytes key, const char *ho
 
 /* ---- the cluster ---- */
 
-/* True if the name of a region begins with "table,". */
+/* Returns true if the name of a region begins with "table,". */
 static bool
 is_of_table(hb_bytes name, const char *table)
 {
@@ -460,17 +472,12 @@ hb_status
 hb_admin_sizes(hb_client *client, const char *table,
 			   bool (*each)(void *ctx, const hb_region_size *size), void *ctx)
 {
-	Hbp__GetClusterStatusRequest req = HBP__GET_CLUSTER_STATUS_REQUEST__INIT;
-	Hbp__GetClusterStatusResponse *response;
-	uint32_t options[] = {OPTION_LIVE_SERVERS};
+	const Hbp__ClusterStatus *cluster;
 
-	req.options = options;
-	req.n_options = 1;
-	HB_TRY(hb_master_call(client, "GetClusterStatus", &req.base,
-						  &hbp__get_cluster_status_response__descriptor, &response));
-	for (size_t i = 0; i < response->cluster_status->n_live_servers; i++)
+	HB_TRY(cluster_status(client, false, &cluster));
+	for (size_t i = 0; i < cluster->n_live_servers; i++)
 	{
-		const Hbp__ServerLoad *load = response->cluster_status->live_servers[i]->server_load;
+		const Hbp__ServerLoad *load = cluster->live_servers[i]->server_load;
 
 		for (size_t k = 0; k < load->n_region_loads; k++)
 		{
@@ -488,17 +495,10 @@ hb_admin_sizes(hb_client *client, const char *table,
 hb_status
 hb_admin_cluster(hb_client *client, hb_cluster *cluster)
 {
-	Hbp__GetClusterStatusRequest req = HBP__GET_CLUSTER_STATUS_REQUEST__INIT;
-	Hbp__GetClusterStatusResponse *response;
-	uint32_t options[] = {OPTION_VERSION, OPTION_CLUSTER_ID, OPTION_LIVE_SERVERS};
 	const Hbp__ClusterStatus *s;
 
-	req.options = options;
-	req.n_options = sizeof options / sizeof *options;
-	HB_TRY(hb_master_call(client, "GetClusterStatus", &req.base,
-						  &hbp__get_cluster_status_response__descriptor, &response));
+	HB_TRY(cluster_status(client, true, &s));
 	memset(cluster, 0, sizeof *cluster);
-	s = response->cluster_status;
 	if (s->cluster_id != NULL)
 		hb_status_text(cluster->id, sizeof cluster->id, hb_from_pb(s->cluster_id->cluster_id));
 	if (s->hbase_version != NULL)

@@ -79,7 +79,7 @@ hb_change_check(hb_client *client, const hb_mutation *row, bool counters)
 	return HB_OK;
 }
 
-/* True if change i begins a message: it cannot be in that of change i - 1. */
+/* Returns true if change i begins a message: it cannot be in that of change i - 1. */
 static bool
 begins(const hb_mutation *row, int i)
 {

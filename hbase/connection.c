@@ -170,7 +170,7 @@ open_connection(hb_client *client, hb_connection *c)
 	return HB_LOST;
 }
 
-/* True if the server has closed an idle connection. */
+/* Returns true if the server has closed an idle connection. */
 static bool
 is_stale(hb_client *client, hb_connection *c)
 {

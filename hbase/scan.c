@@ -507,7 +507,7 @@ add_part(hb_scan *s)
 	return HB_OK;
 }
 
-/* True if the next result is of the row in parts. */
+/* Returns true if the next result is of the row in parts. */
 static bool
 continues(hb_scan *s)
 {

@@ -45,7 +45,7 @@ clip(hb_range *r, const hb_range *within)
 	}
 }
 
-/* True if `next` lies behind r. */
+/* Returns true if `next` lies behind r. */
 static bool
 in_order(const hb_range *r, const hb_range *next)
 {

@@ -19,10 +19,10 @@ typedef struct hb_scan_ranges
 extern hb_status hb_scan_range_copy(hb_arena *arena, const hb_range *ranges, int n,
 									const hb_range *within, hb_scan_ranges *to);
 
-/* True if no row of the range lies at or behind the key (exclusive: behind it). */
+/* Returns true if no row of the range lies at or behind the key (exclusive: behind it). */
 extern bool hb_scan_range_ends_before(const hb_range *range, hb_bytes key, bool exclusive);
 
-/* True if no row of the range lies before the key. */
+/* Returns true if no row of the range lies before the key. */
 extern bool hb_scan_range_begins_at(const hb_range *range, hb_bytes key);
 
 #endif /* HB_SCAN_RANGE_H */

@@ -406,7 +406,6 @@ wt_scan_path_get_paths(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 WtLock
 wt_scan_path_lock_mode(PlannerInfo *root, RelOptInfo *rel)
 {
-	WtTable *t = wt_table(planner_rt_fetch(rel->relid, root)->relid);
 	PlanRowMark *mark;
 
 	if (bms_is_member(rel->relid, root->all_result_relids))
@@ -414,7 +413,8 @@ wt_scan_path_lock_mode(PlannerInfo *root, RelOptInfo *rel)
 	mark = get_plan_rowmark(root->rowMarks, rel->relid);
 	if (mark == NULL || mark->strength == LCS_NONE)
 		return WT_LOCK_NONE;
-	wt_engine_require(t, WT_CAN_ROW_LOCKS, "cannot lock rows of");
+	wt_engine_require(wt_table(planner_rt_fetch(rel->relid, root)->relid), WT_CAN_ROW_LOCKS,
+					  "cannot lock rows of");
 	switch (mark->waitPolicy)
 	{
 		case LockWaitSkip:

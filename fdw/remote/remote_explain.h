@@ -5,13 +5,12 @@
 #ifndef WT_REMOTE_EXPLAIN_H
 #define WT_REMOTE_EXPLAIN_H
 
-#include "engine/wide.h"
-#include "fdw/table/types.h"
+#include "fdw/table/engine.h"
 
 struct ExplainState;
 
 /* The engine's functions (engine.h): show and explain. */
-extern void wt_remote_explain_scan(const wide_scan_stats *stats, struct ExplainState *es);
+extern void wt_remote_explain_scan(const WtEngineWork *work, struct ExplainState *es);
 extern void wt_remote_explain_table(WtTable *t, struct ExplainState *es);
 
 #endif /* WT_REMOTE_EXPLAIN_H */

@@ -197,7 +197,7 @@ wt_remote_filter_columns(const WtRemoteTable *r, const wide_scan_spec *spec, int
 
 /* -------------------------------------------------------------------- cells */
 
-/* Returns: a filter for cells with one of these qualifiers of a family; other: with none. */
+/* Adds filters for cells with each of these qualifiers; other: with another one than each. */
 static void
 add_columns(const Build *b, const wide_bytes *columns, int n, bool other, Filters *to)
 {

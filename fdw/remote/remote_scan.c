@@ -80,7 +80,7 @@ typedef struct RemoteScan
 	int range;		   /* the range in which it was looked for */
 	StringInfoData at; /* key of the last row that was returned; own rows come behind it */
 
-	wide_scan_stats stats;
+	WtEngineWork work;
 } RemoteScan;
 
 static wide_bytes
@@ -168,19 +168,28 @@ to_milliseconds(int64 us)
 	return us == PG_INT64_MAX ? us : us <= 0 ? 0 : (us - 1) / 1000 + 1;
 }
 
-/* Ends the scan of HBase, if there is one; what it has done counts. */
+/* Adds what the open scan of HBase has done, if there is one. */
 static void
-drop_scan(RemoteScan *s)
+add_open_scan(const RemoteScan *s, WtEngineWork *to)
 {
 	const hb_scan_stats *h;
 
 	if (s->scan == NULL)
 		return;
 	h = hb_scan_statistics(s->scan);
-	s->stats.files_read += (uint64_t) h->regions;
-	s->stats.files_skipped_key += (uint64_t) h->retries;
-	s->stats.blocks_read += (uint64_t) h->calls;
-	s->stats.blocks_cached += (uint64_t) h->bytes;
+	to->calls += (uint64) h->calls;
+	to->bytes += (uint64) h->bytes;
+	to->regions += (uint64) h->regions;
+	to->retries += (uint64) h->retries;
+}
+
+/* Ends the scan of HBase, if there is one; what it has done counts. */
+static void
+drop_scan(RemoteScan *s)
+{
+	if (s->scan == NULL)
+		return;
+	add_open_scan(s, &s->work);
 	hb_scan_close(s->scan);
 	s->scan = NULL;
 }
@@ -270,7 +279,7 @@ fill_read(RemoteScan *s, hb_read *read)
 	read->families = s->columns;
 	read->n_families = s->ncolumns;
 	if (s->filter != NULL && spec->npredicates > 0)
-		s->stats.seeks++;
+		s->work.filtered++;
 	/* versions are counted before the time range is applied: remote_row.c does both */
 	if (!s->versions && (spec->ts_min != 0 || spec->ts_max != 0))
 	{
@@ -453,11 +462,11 @@ call_gets(RemoteScan *s, const hb_read *read, const hb_bytes *keys, int n)
 
 	if (status != HB_OK)
 		fail(s, status);
-	s->stats.blocks_read++;
+	s->work.calls++;
 	for (int i = 0; i < rows->n; i++)
 		for (int c = 0; c < rows->rows[i].n_cells; c++)
-			s->stats.blocks_cached += rows->rows[i].key.len + rows->rows[i].cells[c].qualifier.len +
-									  rows->rows[i].cells[c].value.len;
+			s->work.bytes += rows->rows[i].key.len + rows->rows[i].cells[c].qualifier.len +
+							 rows->rows[i].cells[c].value.len;
 	return rows;
 }
 
@@ -778,37 +787,21 @@ wt_remote_scan_next(wide_scan *scan, wide_row *out)
 		/* the row stays where it is until the next one is read */
 		if (from != NULL)
 			s->has_row = false;
-		s->stats.cells_scanned += from != NULL ? from->n_cells : 0;
-		s->stats.tombstones += from != NULL;
+		s->work.cells += from != NULL ? from->n_cells : 0;
+		s->work.rows += from != NULL;
 		if (!filter_takes(s, key) || !wt_remote_row_make(&s->want, key, from, own, s->pg, out))
 			continue;
-		s->stats.rows_returned++;
-		s->stats.cells_returned += out->ncells;
 		return true;
 	}
 }
 
-/*
- * What a scan has done, in the members of the embedded engine's counters: files_read has the
- * scanners that were opened, one for each region, files_skipped_key those of them that were opened
- * again after a failure, blocks_read the calls, blocks_cached the bytes, tombstones the rows that
- * were received, seeks how often a filter on rows was sent.
- */
 void
-wt_remote_scan_statistics(const wide_scan *scan, wide_scan_stats *out)
+wt_remote_scan_work(const wide_scan *scan, WtEngineWork *out)
 {
 	const RemoteScan *s = (const RemoteScan *) scan;
 
-	*out = s->stats;
-	if (s->scan != NULL)
-	{
-		const hb_scan_stats *h = hb_scan_statistics(s->scan);
-
-		out->files_read += (uint64_t) h->regions;
-		out->files_skipped_key += (uint64_t) h->retries;
-		out->blocks_read += (uint64_t) h->calls;
-		out->blocks_cached += (uint64_t) h->bytes;
-	}
+	*out = s->work;
+	add_open_scan(s, out);
 }
 
 bool

@@ -113,7 +113,7 @@ show_statistics(WtScanState *scan, const WtTable *t, bool seeks, ExplainState *e
 		ExplainPropertyInteger("Bad Keys Skipped", NULL, work.bad_keys, es);
 	if (t->engine != NULL)
 	{
-		t->engine->show(&st, es);
+		t->engine->show(&work.other, es);
 		return;
 	}
 	if (es->format != EXPLAIN_FORMAT_TEXT)
@@ -158,7 +158,7 @@ show_statistics(WtScanState *scan, const WtTable *t, bool seeks, ExplainState *e
 
 /*
  * Returns true if the scan sends the engine its filters, or has sent them.  Another engine may not
- * have taken them since the plan was made; it says with `seeks` how often it has.
+ * have taken them since the plan was made; it counts how often it has.
  */
 static bool
 is_filtered(WtTable *t, WtScanState *scan, ExplainState *es)
@@ -170,7 +170,7 @@ is_filtered(WtTable *t, WtScanState *scan, ExplainState *es)
 	if (!es->analyze || scan == NULL)
 		return !t->engine->whole(t);
 	wt_scan_work(scan, &work);
-	return work.stats.seeks > 0;
+	return work.other.filtered > 0;
 }
 
 /* Shows the clauses that the engine tests, and how many rows failed them. */

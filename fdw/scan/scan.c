@@ -353,7 +353,7 @@ add_open(const WtOpenScan *o, WtScanWork *work)
 	{
 		WtScanWork one = {0};
 
-		wt_engine_scan_stats(o->set.scans[b], &one.stats);
+		wt_engine_scan_work(o->set.scans[b], &one.stats, &one.other);
 		wt_scan_add_work(work, &one);
 	}
 }

@@ -92,8 +92,9 @@ typedef struct WtOpenScan
 /* What a scan has done, for EXPLAIN ANALYZE.  All members are uint64 (wt_scan_add_work). */
 typedef struct WtScanWork
 {
-	wide_scan_stats stats;
-	uint64 bad_keys; /* rows left out by on_bad_key 'skip' */
+	wide_scan_stats stats; /* of the embedded engine */
+	WtEngineWork other;	   /* of another one */
+	uint64 bad_keys;	   /* rows left out by on_bad_key 'skip' */
 } WtScanWork;
 
 /* A process's part of a parallel scan; shared is NULL in other scans and without workers. */

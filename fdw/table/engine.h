@@ -74,6 +74,17 @@ typedef struct WtEngineConnection
 	TimestampTz last_error_at; /* 0: there was none */
 } WtEngineConnection;
 
+/* What a scan has done.  All members are uint64 (wt_scan_add_work). */
+typedef struct WtEngineWork
+{
+	uint64 calls;
+	uint64 rows, cells; /* that were received */
+	uint64 bytes;		/* of these */
+	uint64 regions;		/* scanners that were opened, one for each region */
+	uint64 retries;		/* of them, those that were opened again after a failure */
+	uint64 filtered;	/* how often a filter on rows was sent */
+} WtEngineWork;
+
 /* How a row has been changed since a statement began. */
 typedef enum WtEngineChanged
 {
@@ -131,9 +142,9 @@ typedef struct WtEngine
 	void (*restart)(wide_scan *scan, const wide_range *ranges, int nranges);
 	/* reads these keys; see wt_engine_scan_prefetch() */
 	void (*prefetch)(wide_scan *scan, const wide_range *keys, int n);
-	void (*statistics)(const wide_scan *scan, wide_scan_stats *out);
-	/* EXPLAIN ANALYZE: shows what a scan has done; the members mean what statistics() put there */
-	void (*show)(const wide_scan_stats *stats, struct ExplainState *es);
+	void (*work)(const wide_scan *scan, WtEngineWork *out);
+	/* EXPLAIN ANALYZE: shows what scans have done */
+	void (*show)(const WtEngineWork *work, struct ExplainState *es);
 	/* EXPLAIN VERBOSE: shows which table is read */
 	void (*explain)(WtTable *t, struct ExplainState *es);
 	/* returns true if scans ignore predicates, because the transaction has changed the table */

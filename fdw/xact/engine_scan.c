@@ -326,13 +326,14 @@ wt_engine_scan_prefetch(WtEngineScan *s, const wide_range *keys, int n)
 }
 
 void
-wt_engine_scan_stats(WtEngineScan *s, wide_scan_stats *out)
+wt_engine_scan_work(WtEngineScan *s, wide_scan_stats *stats, WtEngineWork *other)
 {
-	memset(out, 0, sizeof(*out));
+	memset(stats, 0, sizeof(*stats));
+	memset(other, 0, sizeof(*other));
 	if (s->head.scan != NULL && s->other != NULL)
-		s->other->statistics(s->head.scan, out);
+		s->other->work(s->head.scan, other);
 	else if (s->head.scan != NULL)
-		wide_scan_statistics(s->head.scan, out);
+		wide_scan_statistics(s->head.scan, stats);
 }
 
 bool

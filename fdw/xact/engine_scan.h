@@ -8,6 +8,7 @@
 #include "utils/snapshot.h"
 
 #include "engine/wide.h"
+#include "fdw/table/engine.h"
 
 /* The end of the resource owner or of the transaction closes it at the latest. */
 typedef struct WtEngineScan WtEngineScan;
@@ -105,8 +106,8 @@ extern void wt_engine_scan_free_kept(WtEngineScan *s);
  */
 extern bool wt_engine_scan_is_newest(WtEngineScan *s);
 
-/* What the engine's scan has done so far. */
-extern void wt_engine_scan_stats(WtEngineScan *s, wide_scan_stats *out);
+/* Sets *stats, or *other if that is the engine, to what the scan has done so far; the rest to 0. */
+extern void wt_engine_scan_work(WtEngineScan *s, wide_scan_stats *stats, WtEngineWork *other);
 
 /* Returns: the engine's snapshot that the scan holds. */
 extern const wide_snapshot *wt_engine_scan_snapshot(const WtEngineScan *s);

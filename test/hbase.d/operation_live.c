@@ -94,7 +94,7 @@ repeated(void **state)
 	hb_rows_free(client, rows);
 }
 
-/* True if the check on "check" f:v = "50" says so. */
+/* Returns true if the check on "check" f:v = "50" says so. */
 static bool
 check(hb_condition condition, const char *then)
 {
