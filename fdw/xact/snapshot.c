@@ -313,7 +313,10 @@ find_taken(Snapshot pg)
 bool
 wt_snapshot_is_taken(void)
 {
-	return ActiveSnapshotSet() && find_taken(GetActiveSnapshot()) != NULL;
+	if (!ActiveSnapshotSet())
+		return false;
+	return IsolationUsesXactSnapshot() ? transaction_snapshot != NULL
+									   : find_taken(GetActiveSnapshot()) != NULL;
 }
 
 WtSnapshot *
