@@ -11,8 +11,10 @@
  * the host's deadlock detector does not see a wait for memory.  From then on writers give up at
  * once, until there is a new memtable again (held_since): on a standby the process that follows
  * the log writes batch after batch, and the readers may wait for what it has not written yet.
+ * That lasts until the table of files is crowded.
  *
- * Locking: LOCK_COMMIT for reserving; none is held while waiting.
+ * Locking: LOCK_COMMIT for reserving, LOCK_SET for a look at the table of files; none is held
+ * while waiting.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -25,6 +27,7 @@
 #include "engine/shared/layout.h"
 #include "engine/shared/log_end.h"
 #include "engine/shared/segment.h"
+#include "engine/set/file_set.h"
 #include "engine/set/memtable.h"
 #include "engine/compaction/job.h"
 #include "engine/compaction/scheduler.h"
@@ -123,12 +126,13 @@ fits(const memtable *t, uint64_t reserved, uint64_t bytes)
 }
 
 /*
- * Reserves the bytes if there is room, in a new memtable if need be.
+ * Reserves the bytes if there is room, in a new memtable if need be.  held: the caller has seen
+ * that readers hold all memtables, which is noted unless there is a new one by now.
  * Returns: *done; if done, *pace_us: how long to wait for the pace; else *seen: the space_word to
  * wait on.
  */
 static wide_status
-try_reserve(wide_db *db, uint64_t bytes, bool *done, int64_t *pace_us, uint32_t *seen)
+try_reserve(wide_db *db, uint64_t bytes, bool held, bool *done, int64_t *pace_us, uint32_t *seen)
 {
 	commit_state *commit = &db->seg->commit;
 	memtable *t;
@@ -145,38 +149,48 @@ try_reserve(wide_db *db, uint64_t bytes, bool *done, int64_t *pace_us, uint32_t 
 		commit->reserved += bytes;
 		*pace_us = pace(db, bytes);
 	}
+	else if (held && atomic_load(&commit->held_since) == 0)
+		atomic_store(&commit->held_since, clock_monotonic_us());
 	*seen = atomic_load(&commit->space_word);
 	segment_unlock(db, LOCK_COMMIT);
 	return WIDE_OK;
 }
 
-/* Returns true if readers have held all memtables for so long that writers do not wait for them. */
+/*
+ * Returns true if readers have held all memtables for so long that a writer does not wait for them.
+ * since: when its wait began.  In a crowded table of files each writer waits: the files can be
+ * merged only after a flush, and when the table is full commits fail.
+ */
 static bool
-held_for_long(wide_db *db)
+held_for_long(wide_db *db, int64_t since)
 {
-	int64_t since = atomic_load(&db->seg->commit.held_since);
+	int64_t held = atomic_load(&db->seg->commit.held_since);
 
-	return since != 0 && clock_monotonic_us() - since > HELD_MS * 1000;
+	if (held != 0 && held < since && file_set_crowded(db))
+		held = since;
+	return held != 0 && clock_monotonic_us() - held > HELD_MS * 1000;
 }
 
-/* Waits for room, or makes it.  since: when the wait began; seen: the space_word at that time. */
+/*
+ * Waits for room, or makes it.  since: when the wait began; seen: the space_word at that time.
+ * Returns: *held: readers hold all memtables.
+ */
 static wide_status
-wait_for_room(wide_db *db, int64_t since, uint32_t seen, bool *reported)
+wait_for_room(wide_db *db, int64_t since, uint32_t seen, bool *held, bool *reported)
 {
-	bool alone = atomic_load(&db->seg->state) == WIDE_RECOVERING, held;
-	int64_t none = 0;
+	bool alone = atomic_load(&db->seg->state) == WIDE_RECOVERING;
 
+	*held = false;
 	host_wake_worker(db);
 	/* no worker is in the store while it recovers, unless the log is followed */
-	if (!alone && !held_for_long(db) && clock_monotonic_us() - since < PATIENCE_MS * 1000 &&
+	if (!alone && !held_for_long(db, since) && clock_monotonic_us() - since < PATIENCE_MS * 1000 &&
 		host_worker_works(db))
 		return segment_wait(db, &db->seg->commit.space_word, seen, 100, WIDE_WAIT_MEMORY);
-	TRY(make_room(db, &held));
+	TRY(make_room(db, held));
 	if (host_interrupted(db))
 		return status_fail(WIDE_INTERRUPTED, "interrupted while waiting for room in memory");
-	if (held)
-		atomic_compare_exchange_strong(&db->seg->commit.held_since, &none, since);
-	if (held && !alone && held_for_long(db))
+	*held = *held && !alone;
+	if (*held && held_for_long(db, since))
 		return status_fail(WIDE_FULL, "readers hold all memory");
 	if (!*reported && clock_monotonic_us() - since > REPORT_MS * 1000)
 	{
@@ -190,14 +204,14 @@ wide_status
 reserve_memory(wide_db *db, uint64_t bytes)
 {
 	int64_t since = 0, pace_us = 0;
-	bool done = bytes == 0, reported = false;
+	bool done = bytes == 0, held = false, reported = false;
 	wide_status st = WIDE_OK;
 
 	while (!done)
 	{
 		uint32_t seen;
 
-		TRY_GOTO(try_reserve(db, bytes, &done, &pace_us, &seen));
+		TRY_GOTO(try_reserve(db, bytes, held, &done, &pace_us, &seen));
 		if (done)
 			break;
 		if (since == 0)
@@ -205,7 +219,7 @@ reserve_memory(wide_db *db, uint64_t bytes)
 			since = clock_monotonic_us();
 			counter_add(db, COUNTER_STALLS, 1);
 		}
-		TRY_GOTO(wait_for_room(db, since, seen, &reported));
+		TRY_GOTO(wait_for_room(db, since, seen, &held, &reported));
 	}
 done:
 	if (since != 0)

@@ -343,6 +343,19 @@ file_set_reserve(wide_db *db, int n)
 	return st;
 }
 
+bool
+file_set_crowded(wide_db *db)
+{
+	bool crowded;
+
+	if (segment_lock(db, LOCK_SET) != WIDE_OK)
+		return true;
+	crowded = file_set_free_slots(&db->seg->set) <
+			  left_by_batches(db) + (db->seg->set.max_files - left_by_batches(db)) / 2;
+	segment_unlock(db, LOCK_SET);
+	return crowded;
+}
+
 wide_status
 file_set_full(const wide_db *db)
 {

@@ -33,6 +33,9 @@ extern void file_set_warn(wide_db *db);
  * compactions. Reserves nothing if the store is not followed. */
 extern wide_status file_set_reserve_in_replay(wide_db *db, int n);
 
+/* Returns true if half of the slots that large batches may have are in use. */
+extern bool file_set_crowded(wide_db *db);
+
 /* Returns WIDE_FULL with a text that says how full the table of files is. */
 extern wide_status file_set_full(const wide_db *db) __attribute__((cold));
 

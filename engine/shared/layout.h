@@ -206,8 +206,8 @@ typedef struct commit_state
 	_Atomic uint64_t flush_us;	 /* microseconds per MB that the last flush of a memtable took */
 	int64_t pace;				 /* while writers are slowed down to the speed of flushes: when the
 								  * next one may go on, in microseconds of clock_monotonic_us */
-	_Atomic int64_t held_since;	 /* when a writer began to wait for memtables that readers hold; 0:
-								  * a new memtable was there since */
+	_Atomic int64_t held_since;	 /* when a writer found that readers hold all memtables; 0: there
+								  * is a new one since.  Written under LOCK_COMMIT */
 
 	/* entries that left external[] */
 	uint64_t external_head;				   /* number of entries ever added to external */

@@ -8,21 +8,26 @@
  * neither reads nor fills the cache.
  *
  * On a standby a lookup waits until the store has what the server has replayed, because the
- * table may be new.  A valid entry in a statement that has its snapshot needs no wait: the
- * statement has looked the table up, or an earlier one of this session has, and its
- * definition is the same since.  A wait in the middle of a statement would be one for each
- * row of a join with a function, while the statement's scans hold memtables.
+ * table may be new, or another one since an earlier transaction: the server has replayed the
+ * end of the lock on it, and the store does not have the change yet.  What the transaction
+ * has found while it held the lock stays as it is (settled), and a statement that has its
+ * snapshot needs no wait for that.  A wait in the middle of a statement would be one for
+ * each row of a join with a function, while the statement's scans hold memtables.
  */
 #include "postgres.h"
 
 #include "fdw/ddl/engine_table.h"
 
+#include "access/xact.h"
+#include "access/xlog.h"
 #include "storage/lmgr.h"
+#include "storage/proc.h"
 
 #include "fdw/ddl/binding.h"
 #include "fdw/ddl/database.h"
 #include "fdw/ddl/ddl_lock.h"
 #include "fdw/ddl/stored_table.h"
+#include "fdw/store/compat.h"
 #include "fdw/store/error.h"
 #include "fdw/store/follower.h"
 #include "fdw/store/store.h"
@@ -36,6 +41,8 @@ typedef struct EngineCache
 	Oid relid;
 	uint64 serial; /* WtTable.serial */
 	WtEngineTable engine;
+	LocalTransactionId settled; /* the transaction that has found it while it held the lock */
+	SubTransactionId within;	/* that, too: its end may release the lock */
 } EngineCache;
 
 #define ENGINE_CACHE 64
@@ -65,6 +72,24 @@ is_valid(const EngineCache *c, const WtTable *t, uint64 generation)
 	return c->relid == t->relid && c->serial == t->serial && c->engine.generation == generation;
 }
 
+static bool
+is_settled(const EngineCache *c)
+{
+	return c->settled == wt_my_lxid && SubTransactionIsActive(c->within);
+}
+
+/* The transaction has the lock, and has found the table after it had that. */
+static void
+settle(const WtTable *t)
+{
+	EngineCache *c = &engine_cache[t->relid % ENGINE_CACHE];
+
+	if (!RecoveryInProgress() || c->relid != t->relid || is_settled(c))
+		return;
+	c->settled = wt_my_lxid;
+	c->within = GetCurrentSubTransactionId();
+}
+
 /* As wt_engine_table(), without the lock. */
 static bool
 find(WtTable *t, bool create, WtEngineTable *out)
@@ -82,7 +107,7 @@ find(WtTable *t, bool create, WtEngineTable *out)
 	}
 	/* before the catalog is read, so that a change meanwhile makes the entry invalid */
 	generation = wide_catalog_generation(wt_store_db());
-	if (!is_valid(c, t, generation) || !wt_snapshot_is_taken())
+	if (!is_valid(c, t, generation) || !is_settled(c) || !wt_snapshot_is_taken())
 		generation = wide_catalog_generation(wt_follower_db());
 	if (!wt_batch_has_ddl() && is_valid(c, t, generation))
 	{
@@ -114,6 +139,7 @@ find(WtTable *t, bool create, WtEngineTable *out)
 		c->relid = t->relid;
 		c->serial = t->serial;
 		c->engine = *out;
+		c->settled = InvalidLocalTransactionId;
 	}
 	return true;
 }
@@ -129,10 +155,14 @@ wt_engine_table(WtTable *t, bool create, WtEngineTable *out)
 	while (find(t, create, out))
 	{
 		if (out->head == locked)
+		{
+			settle(t);
 			return true;
+		}
 		locked = out->head;
 		LockRelationOid(locked, AccessShareLock);
-		if (wide_catalog_generation(wt_store_db()) == out->generation)
+		/* on a standby the store may be behind what has released the lock */
+		if (!RecoveryInProgress() && wide_catalog_generation(wt_store_db()) == out->generation)
 			return true;
 	}
 	return false;

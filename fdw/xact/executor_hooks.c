@@ -173,8 +173,9 @@ run_plan(QueryDesc *queryDesc, ScanDirection direction, uint64 count WT_RUN_ONCE
 static void
 executor_run(QueryDesc *queryDesc, ScanDirection direction, uint64 count WT_RUN_ONCE_PARAM)
 {
-	Snapshot outer = wt_snapshot_begin_run(queryDesc->snapshot);
+	WtRun run;
 
+	wt_snapshot_begin_run(&run, queryDesc->snapshot);
 	run_depth++;
 	PG_TRY();
 	{
@@ -183,7 +184,7 @@ executor_run(QueryDesc *queryDesc, ScanDirection direction, uint64 count WT_RUN_
 	PG_FINALLY();
 	{
 		run_depth--;
-		wt_snapshot_end_run(outer);
+		wt_snapshot_end_run(&run);
 	}
 	PG_END_TRY();
 	run_locked |= queryDesc->operation == CMD_SELECT && queryDesc->plannedstmt->rowMarks != NIL;

@@ -8,8 +8,12 @@
  *
  * An entry knows PostgreSQL's snapshot by its address, so it must not outlive that.  What a
  * running statement has taken is kept to its ExecutorEnd, or after an error to the end of
- * the resource owner, and both come before PostgreSQL takes another snapshot there.  What
- * is taken for any other snapshot lives as long as the scan or the function that needs it.
+ * the resource owner in which it runs, and both come before PostgreSQL takes another
+ * snapshot there.  What is taken for any other snapshot lives as long as the scan or the
+ * function that needs it.
+ *
+ * The statements of a function that is not volatile run with the snapshot of the statement
+ * that calls it.  They are a part of that one: it is the outermost one that keeps and ends.
  */
 #include "postgres.h"
 
@@ -43,7 +47,7 @@
 static dlist_head snapshots = DLIST_STATIC_INIT(snapshots); /* all that are held */
 static WtSnapshot *transaction_snapshot = NULL;				/* REPEATABLE READ and above */
 static WtSnapshot *leader_snapshot = NULL;					/* in a parallel worker: the copy */
-static Snapshot running = NULL; /* PostgreSQL's, of the statement that runs now */
+static WtRun *running = NULL;								/* the innermost one */
 
 /* --------------------------------------------- reads of the newest state */
 
@@ -309,7 +313,10 @@ find_taken(Snapshot pg)
 bool
 wt_snapshot_is_taken(void)
 {
-	return ActiveSnapshotSet() && find_taken(GetActiveSnapshot()) != NULL;
+	if (!ActiveSnapshotSet())
+		return false;
+	return IsolationUsesXactSnapshot() ? transaction_snapshot != NULL
+									   : find_taken(GetActiveSnapshot()) != NULL;
 }
 
 WtSnapshot *
@@ -337,9 +344,9 @@ wt_snapshot_for(Snapshot pg)
 		return e;
 	}
 	e = take_new(pg);
-	if (pg != NULL && pg == running)
+	if (pg != NULL && running != NULL && pg == running->pg)
 	{
-		e->owner = CurrentResourceOwner;
+		e->owner = running->owner;
 		e->refs++;
 	}
 	return e;
@@ -422,19 +429,33 @@ wt_snapshot_begin_statement(Snapshot snapshot)
 		adopt_snapshot(snapshot);
 }
 
-Snapshot
-wt_snapshot_begin_run(Snapshot snapshot)
+/* Returns: a run with this snapshot, perhaps around others; NULL: there is none. */
+static const WtRun *
+find_run(Snapshot pg)
 {
-	Snapshot outer = running;
+	const WtRun *r = running;
 
-	running = snapshot;
-	return outer;
+	while (r != NULL && r->pg != pg)
+		r = r->outer;
+	return r;
 }
 
 void
-wt_snapshot_end_run(Snapshot outer)
+wt_snapshot_begin_run(WtRun *run, Snapshot snapshot)
 {
-	running = outer;
+	const WtRun *same = find_run(snapshot);
+
+	run->pg = snapshot;
+	/* a block with an exception clause in the function ends before the statement */
+	run->owner = same != NULL ? same->owner : CurrentResourceOwner;
+	run->outer = running;
+	running = run;
+}
+
+void
+wt_snapshot_end_run(WtRun *run)
+{
+	running = run->outer;
 }
 
 /* Ends what statements hold: with that snapshot of PostgreSQL's, or with that owner. */
@@ -457,7 +478,7 @@ end_held(Snapshot pg, ResourceOwner owner)
 void
 wt_snapshot_end_statement(Snapshot snapshot)
 {
-	if (snapshot != NULL)
+	if (snapshot != NULL && find_run(snapshot) == NULL)
 		end_held(snapshot, NULL);
 }
 

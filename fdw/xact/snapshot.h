@@ -65,15 +65,23 @@ extern void wt_snapshot_flush_newest_read(void);
 /* ExecutorStart of a statement with this snapshot, which may be NULL. */
 extern void wt_snapshot_begin_statement(Snapshot snapshot);
 
+/* One call of ExecutorRun.  Lives in the frame of its caller. */
+typedef struct WtRun
+{
+	Snapshot pg;		 /* the statement's */
+	ResourceOwner owner; /* ends with the outermost run with this snapshot, if not before */
+	struct WtRun *outer; /* the run around it; NULL: none */
+} WtRun;
+
 /*
  * A run of a statement with this snapshot begins.  What is read for it until the statement
  * ends sees the same, also functions that are called one after the other.
- * Returns: the snapshot of the run around it, which wt_snapshot_end_run() takes.
+ * Each is ended, also after an error, before *run goes out of scope.
  */
-extern Snapshot wt_snapshot_begin_run(Snapshot snapshot);
-extern void wt_snapshot_end_run(Snapshot outer);
+extern void wt_snapshot_begin_run(WtRun *run, Snapshot snapshot);
+extern void wt_snapshot_end_run(WtRun *run);
 
-/* ExecutorEnd of a statement with this snapshot. */
+/* ExecutorEnd of a statement with this snapshot.  Within a run with the same one nothing ends. */
 extern void wt_snapshot_end_statement(Snapshot snapshot);
 
 /* The resource owner ends, perhaps because of an error in a statement. */

@@ -6,7 +6,8 @@
 new_cluster "shared_preload_libraries = 'widetable'" "widetable.memtable_size = 1MB" "wal_keep_size = 512MB" "autovacuum = off"
 q 'CREATE EXTENSION widetable' "CREATE FOREIGN TABLE w (k int, v text) SERVER widetable OPTIONS (key 'k')" \
 	"INSERT INTO w SELECT g, g::text FROM generate_series(1, 2000) g" \
-	"CREATE FOREIGN TABLE fill (k int, v text) SERVER widetable OPTIONS (key 'k')" >/dev/null
+	"CREATE FOREIGN TABLE fill (k int, v text) SERVER widetable OPTIONS (key 'k')" \
+	"CREATE FOREIGN TABLE alias (k int, v text) SERVER widetable OPTIONS (key 'k', table_name 'public.fill')" >/dev/null
 make_standby one "max_standby_streaming_delay = -1"
 replayed one
 fill() { q "INSERT INTO fill SELECT g, repeat(md5(g::text), 10) FROM generate_series($1 * 1000, $1 * 1000 + 999) g"; }
@@ -48,6 +49,31 @@ ok $? "a new statement waits, and has a wait event"
 kill -CONT "$keeper"
 wait_output reader 'new: changed'
 ok $? "it sees what was replayed before it began"
+
+# ---- a stored table is truncated through another foreign table: a statement that has not looked it up yet,
+# but an earlier one of the session has, does not take what that one has found
+echo "SELECT widetable.get('alias', 11500); BEGIN; DECLARE c CURSOR FOR SELECT CASE g WHEN 1 THEN widetable.get('w', g) ELSE widetable.get('alias', 11500) END IS NULL FROM generate_series(1, 3) g; FETCH 1 FROM c; SELECT 'begun again';" >&3
+wait_output reader 'begun again'
+kill -STOP "$keeper"
+q "TRUNCATE fill" >/dev/null
+lsn=$(mark)
+await_on one 30 '^t$' "SELECT pg_last_wal_replay_lsn() >= '$lsn'"
+echo "FETCH 1 FROM c; FETCH 1 FROM c; SELECT 'both';" >&3
+await_on one 10 'Extension' "SELECT wait_event_type FROM pg_stat_activity WHERE query LIKE 'FETCH 1%'"
+ok $? "the first lookup in a transaction waits"
+kill -CONT "$keeper"
+wait_output reader both
+is "$(sed -n '/begun again/,/both/p' "$T/reader.out" | tr '\n' ' ')" "begun again t t both " "each call sees the table as it was when its lock was taken"
+echo "COMMIT; BEGIN ISOLATION LEVEL REPEATABLE READ; DECLARE d CURSOR FOR SELECT count(*) FROM w; FETCH d; SELECT 'now: ' || count(widetable.get('alias', g)) FROM generate_series(1, 3) g; SELECT 'repeatable';" >&3
+wait_output reader repeatable
+kill -STOP "$keeper"
+q "INSERT INTO w VALUES (2, 'changed')" >/dev/null
+lsn=$(mark)
+await_on one 30 '^t$' "SELECT pg_last_wal_replay_lsn() >= '$lsn'"
+echo "SELECT 'later: ' || count(widetable.get('alias', g)) FROM generate_series(1, 3) g;" >&3
+wait_output reader 'later: 0'
+ok $? "a later statement in REPEATABLE READ, whose snapshot is the transaction's, does not wait"
+kill -CONT "$keeper"
 exec 3>&-
 no_crash one
 finish
