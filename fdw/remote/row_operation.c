@@ -23,6 +23,7 @@ static struct
 {
 	MemoryContext cxt;
 	WtRemoteTable *table; /* NULL: none is collected */
+	int level;			  /* nesting level of the transaction that collects it */
 	WtRemoteRow *row;	  /* has the puts and deletes */
 	hb_change *changes;	  /* increments and appends */
 	int n, max;
@@ -70,11 +71,19 @@ wt_row_operation_begin(WtTable *t, WtRemoteTable *r, wide_bytes key)
 				 errdetail("HBase makes it at once, and ROLLBACK would not undo it."),
 				 errhint("Call it outside of a block and of PL/pgSQL blocks with EXCEPTION, or "
 						 "ALTER SERVER ... OPTIONS (ADD atomic_functions 'immediate').")));
+	/* a function of a user that checks or converts a value may call another */
+	if (operation.table != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("an atomic operation on a row of HBase cannot be made within another one"),
+				 errdetail("The other one, on table \"%s\", has begun and is not sent yet.",
+						   operation.table->name)));
 	if (operation.cxt == NULL)
 		operation.cxt = AllocSetContextCreate(TopMemoryContext, "widetable row operation",
 											  ALLOCSET_DEFAULT_SIZES);
 	reset();
 	operation.table = r;
+	operation.level = GetCurrentTransactionNestLevel();
 	operation.row = wt_remote_change_make_row(r, key);
 }
 
@@ -430,8 +439,19 @@ xact_callback(XactEvent event, void *arg)
 		reset();
 }
 
+/* What an error has left is not an operation any more.  Its changes of the row are rolled back by
+ * remote_change.c. */
+static void
+subxact_callback(SubXactEvent event, SubTransactionId mySubid, SubTransactionId parentSubid,
+				 void *arg)
+{
+	if (event == SUBXACT_EVENT_ABORT_SUB && operation.level >= GetCurrentTransactionNestLevel())
+		reset();
+}
+
 void
 wt_row_operation_init(void)
 {
 	RegisterXactCallback(xact_callback, NULL);
+	RegisterSubXactCallback(subxact_callback, NULL);
 }
