@@ -189,11 +189,15 @@ detail(WtTable *t, const hb_change *c)
 																	c->qualifier.len}));
 }
 
+/* stays: HBase has made the increments, and does not answer to the ones that take them back. */
 static _Noreturn void
-out_of_range(WtTable *t, const hb_change *c)
+out_of_range(WtTable *t, const hb_change *c, bool stays)
 {
-	ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("counter out of range"),
-					detail(t, c)));
+	ereport(ERROR,
+			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("counter out of range"),
+			 detail(t, c),
+			 stays ? errhint("The counter has wrapped around: it could not be set back in HBase.")
+				   : 0));
 }
 
 static int
@@ -239,7 +243,7 @@ add_up(WtTable *t)
 			continue;
 		}
 		if (pg_add_s64_overflow(to_int64(c->value.data), to_int64(last->value.data), &sum))
-			out_of_range(t, c);
+			out_of_range(t, c, false);
 		bytes = pg_hton64((uint64) sum);
 		last->value = copy_hb((hb_bytes) {(const uint8_t *) &bytes, sizeof(bytes)});
 	}
@@ -312,6 +316,7 @@ static void
 check_overflow(WtTable *t, hb_client *client)
 {
 	const hb_change *wrapped = NULL;
+	bool stays = false;
 
 	for (int i = 0, k = 0; i < operation.n; i++)
 	{
@@ -346,18 +351,19 @@ check_overflow(WtTable *t, hb_client *client)
 		if (c->kind != HB_INCREMENT)
 			continue;
 		bytes = pg_hton64((uint64) 0 - (uint64) to_int64(c->value.data));
-		(void) hb_row_change(client, operation.table->name,
-							 &(hb_mutation) {
-								 .key = {operation.row->key.data, operation.row->key.len},
-								 .changes = &(hb_change) {.kind = HB_INCREMENT,
-														  .family = c->family,
-														  .qualifier = c->qualifier,
-														  .value = {(const uint8_t *) &bytes, 8},
-														  .timestamp = HB_TS_LATEST},
-								 .n_changes = 1},
-							 NULL);
+		if (hb_row_change(client, operation.table->name,
+						  &(hb_mutation) {
+							  .key = {operation.row->key.data, operation.row->key.len},
+							  .changes = &(hb_change) {.kind = HB_INCREMENT,
+													   .family = c->family,
+													   .qualifier = c->qualifier,
+													   .value = {(const uint8_t *) &bytes, 8},
+													   .timestamp = HB_TS_LATEST},
+							  .n_changes = 1},
+						  NULL) != HB_OK)
+			stays = true;
 	}
-	out_of_range(t, wrapped);
+	out_of_range(t, wrapped, stays);
 }
 
 /* Raises the failure of the operation. */
