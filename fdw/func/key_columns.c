@@ -42,7 +42,7 @@ typedef struct Known
 {
 	Oid relid;	 /* hash key */
 	Oid source;	 /* the table whose key it is: the same, or a partition */
-	List *names; /* of String */
+	List *names; /* of char * */
 } Known;
 
 static HTAB *known = NULL;
@@ -210,21 +210,33 @@ columns_of(Oid relid, const char *function)
 	return names;
 }
 
+/* Returns: a copy of a list of strings. */
+static List *
+copy_names(List *names)
+{
+	List *copy = NIL;
+	ListCell *lc;
+
+	foreach(lc, names)
+		copy = lappend(copy, pstrdup(lfirst(lc)));
+	return copy;
+}
+
 List *
 wt_key_columns(Oid relid, const char *function)
 {
 	bool parted = get_rel_relkind(relid) == RELKIND_PARTITIONED_TABLE;
 	Oid source = relid;
-	List *names, *copy = NIL;
-	ListCell *lc;
+	List *names, *copy;
 	Known *k;
 	MemoryContext old;
 
 	if (wt_table_is_ours(relid))
 		return columns_of(relid, function);
 	k = hash_search(table_of_known(), &relid, HASH_FIND, NULL);
+	/* the caller may call functions of users, and these forget what is known */
 	if (k != NULL)
-		return k->names;
+		return copy_names(k->names);
 	if (parted)
 	{
 		source = find_source(relid);
@@ -234,8 +246,7 @@ wt_key_columns(Oid relid, const char *function)
 	/* the server's answer may have come with news of changes */
 	(void) table_of_known();
 	old = MemoryContextSwitchTo(known_cxt);
-	foreach(lc, names)
-		copy = lappend(copy, pstrdup(lfirst(lc)));
+	copy = copy_names(names);
 	k = hash_search(known, &relid, HASH_ENTER, NULL);
 	k->source = source;
 	k->names = copy;

@@ -86,24 +86,49 @@ partition_index(PartitionKey pk, PartitionDesc desc, Datum *values)
 	return index >= 0 ? index : bounds->default_index;
 }
 
+/* Returns: the partition of a locked table; *is_default: it is the default one. */
+static Oid
+find_child(Oid relid, const WtPartitionKey *key, bool *is_default)
+{
+	Relation rel = table_open(relid, NoLock);
+	PartitionKey pk = RelationGetPartitionKey(rel);
+	/* as the executor does it: a snapshot that is kept may see partitions being detached */
+	PartitionDesc desc = RelationGetPartitionDesc(rel, !IsolationUsesXactSnapshot());
+	Datum values[PARTITION_MAX_KEYS];
+	Oid child = InvalidOid;
+	int i;
+
+	partition_values(rel, pk, key, values);
+	i = partition_index(pk, desc, values);
+	if (i >= 0)
+		child = desc->oids[i];
+	*is_default = i >= 0 && i == desc->boundinfo->default_index;
+	table_close(rel, NoLock);
+	return child;
+}
+
 Oid
 wt_partition_find(Oid relid, const WtPartitionKey *key, LOCKMODE lockmode)
 {
 	while (get_rel_relkind(relid) == RELKIND_PARTITIONED_TABLE)
 	{
-		Relation rel = table_open(relid, NoLock);
-		PartitionKey pk = RelationGetPartitionKey(rel);
-		/* as the executor does it: a snapshot that is kept may see partitions being detached */
-		PartitionDesc desc = RelationGetPartitionDesc(rel, !IsolationUsesXactSnapshot());
-		Datum values[PARTITION_MAX_KEYS];
-		int i;
+		bool is_default;
+		Oid child = find_child(relid, key, &is_default);
 
-		partition_values(rel, pk, key, values);
-		i = partition_index(pk, desc, values);
-		relid = i >= 0 ? desc->oids[i] : InvalidOid;
-		table_close(rel, NoLock);
-		if (OidIsValid(relid))
-			LockRelationOid(relid, lockmode);
+		if (OidIsValid(child))
+			LockRelationOid(child, lockmode);
+		/* a partition that was attached meanwhile takes keys from the default one */
+		while (OidIsValid(child) && is_default)
+		{
+			Oid before = child;
+
+			child = find_child(relid, key, &is_default);
+			if (child == before)
+				break;
+			if (OidIsValid(child))
+				LockRelationOid(child, lockmode);
+		}
+		relid = child;
 	}
 	return relid;
 }

@@ -20,6 +20,7 @@
 #include "catalog/pg_user_mapping.h"
 #include "commands/defrem.h"
 #include "foreign/foreign.h"
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "utils/hsearch.h"
@@ -127,14 +128,31 @@ give_memory(void *ctx, void *p)
 static void
 report(void *ctx, hb_level level, const char *text)
 {
+	ErrorContextCallback *callers = error_context_stack;
+
 	((Connection *) ctx)->retries++;
-	/* nothing may longjmp: levels that return, and no cancellation at the end of ereport() */
+	/* nothing may longjmp: levels that return, no cancellation at the end of ereport(), and none
+	 * of the callers' functions that describe what they do */
 	HOLD_INTERRUPTS();
+	error_context_stack = NULL;
 	ereport(level == HB_LEVEL_WARNING ? LOG : DEBUG1, (errmsg_internal("widetable: %s", text)));
+	error_context_stack = callers;
 	RESUME_INTERRUPTS();
 }
 
 /* -------------------------------------------------------------- connections */
+
+/* Copies as much of a text as there is room for, in whole characters, and no other bytes: the text
+ * of an error has bytes of a server. */
+static void
+cut_text(char *to, const char *text, size_t size)
+{
+	int len = pg_encoding_verifymbstr(GetDatabaseEncoding(), text, (int) strlen(text));
+
+	len = pg_mbcliplen(text, len, (int) size - 1);
+	memcpy(to, text, len);
+	to[len] = '\0';
+}
 
 /* A server or a user mapping has changed: which one is not worth finding out. */
 static void
@@ -220,7 +238,7 @@ connect_to(Connection *c, const WtPlace *place)
 				(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
 				 errmsg("invalid value \"%s\" for option \"nodes\"", place->nodes),
 				 errhint("Write host:port, several separated by commas.")));
-	strlcpy(c->name, options.user, sizeof(c->name));
+	cut_text(c->name, options.user, sizeof(c->name));
 	c->since = GetCurrentTimestamp();
 	return client;
 }
@@ -249,8 +267,9 @@ wt_connection_to(Oid server, Oid user, const WtPlace *place)
 	}
 	if (c->client == NULL)
 	{
-		c->client = connect_to(c, place);
+		/* before the user mapping is read: it may change while that is done */
 		c->stale = false;
+		c->client = connect_to(c, place);
 	}
 	return c->client;
 }
@@ -305,7 +324,7 @@ note_error(const hb_client *client, const char *text)
 		{
 			c->errors++;
 			c->last_error_at = GetCurrentTimestamp();
-			strlcpy(c->last_error, text, sizeof(c->last_error));
+			cut_text(c->last_error, text, sizeof(c->last_error));
 		}
 }
 
@@ -314,21 +333,23 @@ wt_connection_fail(hb_client *client, hb_status status, const char *what, const 
 				   const char *more)
 {
 	const hb_error *e = hb_client_error(client);
+	char text[sizeof(e->text)], server[sizeof(e->server)], class[sizeof(e->java_class)];
 
 	if (status == HB_INTERRUPTED)
 		CHECK_FOR_INTERRUPTS();
-	note_error(client, e->text);
+	cut_text(text, e->text, sizeof(text));
+	cut_text(server, e->server, sizeof(server));
+	cut_text(class, e->java_class, sizeof(class));
+	note_error(client, text);
 	ereport(ERROR,
 			(errcode(status == HB_INTERRUPTED ? ERRCODE_QUERY_CANCELED : sqlstate_of(status)),
-			 table != NULL ? errmsg("%s table \"%s\" of HBase: %s", what, table, e->text)
-						   : errmsg("%s HBase: %s", what, e->text),
-			 more != NULL || e->java_class[0] != '\0'
+			 table != NULL ? errmsg("%s table \"%s\" of HBase: %s", what, table, text)
+						   : errmsg("%s HBase: %s", what, text),
+			 more != NULL || class[0] != '\0'
 				 ? errdetail("%s%s%s%s%s%s", more != NULL ? more : "",
-							 more != NULL && e->java_class[0] != '\0' ? " " : "",
-							 e->java_class[0] != '\0' ? "The server " : "",
-							 e->java_class[0] != '\0' ? e->server : "",
-							 e->java_class[0] != '\0' ? " answered: " : "",
-							 e->java_class[0] != '\0' ? e->java_class : "")
+							 more != NULL && class[0] != '\0' ? " " : "",
+							 class[0] != '\0' ? "The server " : "", class[0] != '\0' ? server : "",
+							 class[0] != '\0' ? " answered: " : "", class)
 				 : 0));
 }
 

@@ -13,13 +13,16 @@
 #include "access/relation.h"
 #include "commands/defrem.h"
 #include "foreign/foreign.h"
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
+#include "parser/parser.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/ruleutils.h"
 
 #include "fdw/remote/connection.h"
+#include "fdw/store/bytes.h"
 #include "fdw/table/option.h"
 #include "fdw/table/table_option.h"
 
@@ -85,42 +88,76 @@ wt_import_options(Oid relid)
 
 /* ------------------------------------------------------------------- import */
 
-/* A table that HBase has; in the context of the command. */
+/* Names, in the context of the command. */
+typedef struct Names
+{
+	char **list;
+	int n, max;
+} Names;
+
+/* A table that HBase has. */
 typedef struct Found
 {
 	char *name; /* with its namespace */
 	char *columns, *options;
-	List *families; /* of char * */
+	Names families;
 } Found;
 
 typedef struct Search
 {
 	MemoryContext cxt;
-	List *names; /* of char * */
+	Names tables;
 	Found *found;
 	bool failed; /* no memory */
 } Search;
 
 /* Callbacks: they raise no error. */
+static void *
+take_memory(Search *s, size_t size)
+{
+	void *to = MemoryContextAllocExtended(s->cxt, size, MCXT_ALLOC_NO_OOM | MCXT_ALLOC_HUGE);
+
+	s->failed |= to == NULL;
+	return to;
+}
+
 static char *
 copy_text(Search *s, const char *text)
 {
 	size_t n = strlen(text) + 1;
-	char *copy = MemoryContextAllocExtended(s->cxt, n, MCXT_ALLOC_NO_OOM);
+	char *copy = take_memory(s, n);
 
-	s->failed |= copy == NULL;
 	return copy != NULL ? memcpy(copy, text, n) : NULL;
+}
+
+/* Adds a copy of the name.  Returns: false without memory. */
+static bool
+add_name(Search *s, Names *to, const char *name)
+{
+	char *copy = copy_text(s, name);
+
+	if (copy != NULL && to->n == to->max)
+	{
+		int max = Max(16, to->max * 2);
+		char **list = take_memory(s, sizeof(char *) * max);
+
+		if (list == NULL)
+			return false;
+		wt_bytes_copy(list, to->list, sizeof(char *) * to->n);
+		to->list = list;
+		to->max = max;
+	}
+	if (copy != NULL)
+		to->list[to->n++] = copy;
+	return copy != NULL;
 }
 
 static bool
 take_name(void *ctx, const char *table)
 {
 	Search *s = ctx;
-	char *copy = copy_text(s, table);
 
-	if (copy != NULL)
-		s->names = lappend(s->names, copy);
-	return copy != NULL;
+	return add_name(s, &s->tables, table);
 }
 
 static void
@@ -128,13 +165,8 @@ take_table(void *ctx, const hb_table *table)
 {
 	Search *s = ctx;
 
-	for (int i = 0; i < table->n_families; i++)
-	{
-		char *copy = copy_text(s, table->families[i].name);
-
-		if (copy != NULL)
-			s->found->families = lappend(s->found->families, copy);
-	}
+	for (int i = 0; i < table->n_families && !s->failed; i++)
+		(void) add_name(s, &s->found->families, table->families[i].name);
 	for (int i = 0; i < table->n_attributes; i++)
 	{
 		if (strcmp(table->attributes[i].key, WT_IMPORT_COLUMNS) == 0)
@@ -164,36 +196,127 @@ is_listed(ImportForeignSchemaStmt *stmt, const char *name)
 	return stmt->list_type != FDW_IMPORT_SCHEMA_LIMIT_TO;
 }
 
+/* An error in the text of a definition, while check_command() parses it. */
+typedef struct Parsed
+{
+	const char *table, *command;
+} Parsed;
+
+static void
+add_context(void *arg)
+{
+	const Parsed *p = arg;
+	int position = geterrposition();
+
+	if (position > 0)
+	{
+		errposition(0);
+		internalerrposition(position);
+		internalerrquery(p->command);
+	}
+	errcontext("definition that is kept with table \"%s\" of HBase", p->table);
+}
+
+static bool
+is_plain_column(Node *node)
+{
+	ListCell *lc;
+
+	if (!IsA(node, ColumnDef))
+		return false;
+	foreach(lc, ((ColumnDef *) node)->constraints)
+		if (lfirst_node(Constraint, lc)->contype != CONSTR_NOTNULL)
+			return false;
+	return true;
+}
+
+/* Returns: true if the option table_name is there, with the table's name. */
+static bool
+names_table(List *options, const char *table)
+{
+	ListCell *lc;
+
+	foreach(lc, options)
+	{
+		DefElem *def = lfirst_node(DefElem, lc);
+
+		if (strcmp(def->defname, "table_name") == 0)
+			return strcmp(defGetString(def), table) == 0;
+	}
+	return false;
+}
+
+/*
+ * 42501 unless the command is what wt_import_columns() and wt_import_options() write.  Who may
+ * change attributes of tables of the cluster has no rights here: the text could go on with another
+ * server, parents, expressions that are computed later, and more commands.
+ */
+static void
+check_command(ImportForeignSchemaStmt *stmt, const Found *f, const char *command)
+{
+	Parsed parsed = {f->name, command};
+	ErrorContextCallback context = {error_context_stack, add_context, &parsed};
+	List *all;
+	CreateForeignTableStmt *create;
+	bool plain;
+	ListCell *lc;
+
+	error_context_stack = &context;
+	all = raw_parser(command, RAW_PARSE_DEFAULT);
+	error_context_stack = context.previous;
+	create = (CreateForeignTableStmt *) linitial_node(RawStmt, all)->stmt;
+	plain = list_length(all) == 1 && IsA(create, CreateForeignTableStmt) &&
+			strcmp(create->servername, stmt->server_name) == 0 &&
+			create->base.inhRelations == NIL && create->base.partbound == NULL &&
+			names_table(create->options, f->name);
+	if (plain)
+		foreach(lc, create->base.tableElts)
+			plain = plain && is_plain_column(lfirst(lc));
+	if (!plain)
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("the definition that is kept with table \"%s\" of HBase has more than "
+						"columns and options",
+						f->name),
+				 errhint("Leave the table out (EXCEPT), and write CREATE FOREIGN TABLE for it.")));
+}
+
 /* Returns: the command that makes the foreign table. */
 static char *
 make_command(ImportForeignSchemaStmt *stmt, const Found *f, bool cells)
 {
 	StringInfoData s;
-	ListCell *lc;
+	bool kept = !cells && f->columns != NULL;
 
 	initStringInfo(&s);
 	appendStringInfo(&s, "CREATE FOREIGN TABLE %s (", quote_identifier(local_name(f->name)));
 	if (cells)
 		appendStringInfoString(&s, "key bytea, family text COLLATE \"C\", qualifier bytea, ts "
 								   "timestamptz, value bytea");
-	else if (f->columns != NULL)
+	else if (kept)
 		appendStringInfoString(&s, f->columns);
 	else
 	{
 		appendStringInfoString(&s, "key bytea");
-		foreach(lc, f->families)
+		for (int i = 0; i < f->families.n; i++)
+		{
+			const char *name = f->families.list[i];
+
 			appendStringInfo(&s, ", %s jsonb OPTIONS (family %s)",
-							 quote_identifier(strcmp(lfirst(lc), "key") == 0 ? "family key"
-																			 : lfirst(lc)),
-							 quote_literal_cstr(lfirst(lc)));
+							 quote_identifier(strcmp(name, "key") == 0 ? "family key" : name),
+							 quote_literal_cstr(name));
+		}
 	}
 	appendStringInfo(&s, ") SERVER %s", quote_identifier(stmt->server_name));
-	if (!cells && f->columns != NULL && f->options != NULL && f->options[0] != '\0')
+	if (kept && f->options != NULL && f->options[0] != '\0')
 		appendStringInfo(&s, "%.*s, table_name %s)", (int) strlen(f->options) - 1, f->options,
 						 quote_literal_cstr(f->name));
 	else
-		appendStringInfo(&s, " OPTIONS (table_name %s, key 'key'%s)", quote_literal_cstr(f->name),
-						 cells ? ", layout 'cells'" : "");
+		appendStringInfo(&s, " OPTIONS (table_name %s%s%s)", quote_literal_cstr(f->name),
+						 kept ? "" : ", key 'key'", cells ? ", layout 'cells'" : "");
+	(void) pg_verifymbstr(s.data, s.len, false);
+	if (kept)
+		check_command(stmt, f, s.data);
 	return s.data;
 }
 
@@ -238,9 +361,9 @@ wt_import_commands(ImportForeignSchemaStmt *stmt, Oid server)
 	status = hb_admin_list(client, stmt->remote_schema, take_name, &s);
 	if (status != HB_OK)
 		wt_connection_fail(client, status, "could not list the tables of", NULL, NULL);
-	foreach(lc, s.names)
+	for (int i = 0; i < s.tables.n && !s.failed; i++)
 	{
-		Found f = {.name = lfirst(lc)};
+		Found f = {.name = s.tables.list[i]};
 
 		if (!is_listed(stmt, local_name(f.name)))
 			continue;
@@ -250,6 +373,8 @@ wt_import_commands(ImportForeignSchemaStmt *stmt, Oid server)
 			continue;
 		if (status != HB_OK)
 			wt_connection_fail(client, status, "could not look at", f.name, NULL);
+		if (s.failed)
+			break;
 		commands = lappend(commands, make_command(stmt, &f, cells));
 	}
 	if (s.failed)

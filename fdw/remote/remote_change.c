@@ -23,15 +23,10 @@
 
 #include "fdw/store/bytes.h"
 #include "fdw/store/clock.h"
+#include "fdw/store/level_marks.h"
 #include "fdw/table/key_text.h"
 
-typedef struct Level
-{
-	int level;	  /* nesting level of the subtransaction */
-	int nchanges; /* before its first change */
-} Level;
-
-static MemoryContext context = NULL; /* of all below; NULL: there are no changes */
+static MemoryContext context = NULL; /* of the lists below; NULL: there are no changes */
 static WtRemoteChange *changes = NULL;
 static int nchanges = 0, changes_max = 0;
 static WtRemoteRow **buckets = NULL; /* hash chains */
@@ -39,11 +34,10 @@ static uint32 nbuckets = 0;
 static int nrows = 0;
 static WtRemoteRow **sorted = NULL; /* nsorted rows by table and key; older than nrows: stale */
 static int nsorted = 0;
-static Level *levels = NULL;
+static WtLevelMarks levels;		  /* in changes */
 static const void *writer = NULL; /* of the changes that follow */
 static CommandId writer_command;
 static int64 provisional = 0; /* 0: not needed yet */
-static int nlevels = 0, levels_max = 0;
 
 /* -------------------------------------------------------------------- rows */
 
@@ -186,8 +180,6 @@ wt_remote_change_row(const WtRemoteTable *r, wide_bytes key)
 void
 wt_remote_change_begin(WtTable *t, const void *by, CommandId command)
 {
-	int level = GetCurrentTransactionNestLevel();
-
 	PreventCommandIfParallelMode("a change of a table of HBase");
 	if (context == NULL)
 		context = AllocSetContextCreate(TopMemoryContext, "widetable changes of HBase",
@@ -196,16 +188,7 @@ wt_remote_change_begin(WtTable *t, const void *by, CommandId command)
 		grow_buckets();
 	writer = by;
 	writer_command = command;
-	if (level > 1 && (nlevels == 0 || levels[nlevels - 1].level < level))
-	{
-		if (nlevels == levels_max)
-		{
-			levels_max = Max(16, levels_max * 2);
-			levels = levels == NULL ? MemoryContextAlloc(context, sizeof(Level) * levels_max)
-									: repalloc(levels, sizeof(Level) * levels_max);
-		}
-		levels[nlevels++] = (Level) {level, nchanges};
-	}
+	wt_level_marks_note(&levels, (uint64) nchanges);
 }
 
 /* Errors: 53400 if the changes that wait for the commit take more than the server allows. */
@@ -416,7 +399,7 @@ wt_remote_change_take_back(WtRemoteRow *row)
 	}
 	row->last = -1;
 	while (nchanges > 0 && changes[nchanges - 1].taken && changes[nchanges - 1].row == row &&
-		   (nlevels == 0 || levels[nlevels - 1].nchanges < nchanges))
+		   (levels.n == 0 || levels.list[levels.n - 1].mark < (uint64) nchanges))
 		nchanges--;
 }
 
@@ -431,8 +414,8 @@ wt_remote_change_forget(void)
 	changes = NULL;
 	buckets = NULL;
 	sorted = NULL;
-	levels = NULL;
-	nchanges = changes_max = nrows = nsorted = nlevels = levels_max = 0;
+	nchanges = changes_max = nrows = nsorted = 0;
+	wt_level_marks_clear(&levels);
 	nbuckets = 0;
 	provisional = 0;
 }
@@ -451,22 +434,12 @@ static void
 subxact_callback(SubXactEvent event, SubTransactionId mySubid, SubTransactionId parentSubid,
 				 void *arg)
 {
-	int level = GetCurrentTransactionNestLevel();
+	uint64 mark;
 
-	if (event == SUBXACT_EVENT_COMMIT_SUB && nlevels > 0 && levels[nlevels - 1].level == level)
-	{
-		/* its changes belong to the parent now */
-		if (level - 1 <= 1 || (nlevels > 1 && levels[nlevels - 2].level == level - 1))
-			nlevels--;
-		else
-			levels[nlevels - 1].level = level - 1;
-	}
-	else if (event == SUBXACT_EVENT_ABORT_SUB)
-	{
-		while (nlevels > 0 && levels[nlevels - 1].level >= level)
-			for (nlevels--; nchanges > levels[nlevels].nchanges; nchanges--)
-				changes[nchanges - 1].row->last = changes[nchanges - 1].before;
-	}
+	if (!wt_level_marks_end(&levels, event, &mark))
+		return;
+	for (; (uint64) nchanges > mark; nchanges--)
+		changes[nchanges - 1].row->last = changes[nchanges - 1].before;
 }
 
 void

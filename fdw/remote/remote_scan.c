@@ -141,6 +141,13 @@ is_point(const wide_range *r)
 		   memcmp(r->lo.data, r->hi.data, r->lo.len) == 0;
 }
 
+/* Returns: false for a key that no row of HBase can have; the client refuses it. */
+static bool
+may_be_key(wide_bytes key)
+{
+	return key.len > 0 && key.len <= HB_MAX_ROW;
+}
+
 static void
 take_ranges(RemoteScan *s, const wide_range *ranges, int n)
 {
@@ -152,8 +159,7 @@ take_ranges(RemoteScan *s, const wide_range *ranges, int n)
 	{
 		bool point = is_point(&ranges[i]);
 
-		/* no row has such a key */
-		if (point && (ranges[i].lo.len == 0 || ranges[i].lo.len > HB_MAX_ROW))
+		if (point && !may_be_key(ranges[i].lo))
 			continue;
 		s->ranges[s->nranges++] = (wide_range) {copy_in(s->range_cxt, ranges[i].lo),
 												copy_in(s->range_cxt, ranges[i].hi)};
@@ -515,9 +521,10 @@ void
 wt_remote_scan_prefetch(wide_scan *scan, const wide_range *keys, int n)
 {
 	RemoteScan *s = (RemoteScan *) scan;
+	int count = 0;
 
 	drop_ahead(s);
-	if (!s->want.table->there)
+	if (!may_have_rows(s))
 		return;
 	if (s->ahead_cxt == NULL)
 		s->ahead_cxt = AllocSetContextCreate(s->cxt, "keys", ALLOCSET_DEFAULT_SIZES);
@@ -525,12 +532,16 @@ wt_remote_scan_prefetch(wide_scan *scan, const wide_range *keys, int n)
 	s->keys = MemoryContextAlloc(s->ahead_cxt, sizeof(hb_bytes) * Max(1, n));
 	for (int i = 0; i < n; i++)
 	{
-		wide_bytes copy = copy_in(s->ahead_cxt, keys[i].lo);
+		wide_bytes copy;
 
-		s->keys[i] = (hb_bytes) {copy.data, copy.len};
+		if (!may_be_key(keys[i].lo))
+			continue;
+		copy = copy_in(s->ahead_cxt, keys[i].lo);
+		s->keys[count++] = (hb_bytes) {copy.data, copy.len};
 	}
-	get_rows(s, s->keys, n, &s->ahead, &s->ahead_more);
-	s->nkeys = n;
+	if (count > 0)
+		get_rows(s, s->keys, count, &s->ahead, &s->ahead_more);
+	s->nkeys = count;
 }
 
 /* Returns: the row of the key, if it was read ahead; NULL: it was not. */

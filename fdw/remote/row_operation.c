@@ -23,6 +23,7 @@ static struct
 {
 	MemoryContext cxt;
 	WtRemoteTable *table; /* NULL: none is collected */
+	int level;			  /* nesting level of the transaction that collects it */
 	WtRemoteRow *row;	  /* has the puts and deletes */
 	hb_change *changes;	  /* increments and appends */
 	int n, max;
@@ -70,11 +71,19 @@ wt_row_operation_begin(WtTable *t, WtRemoteTable *r, wide_bytes key)
 				 errdetail("HBase makes it at once, and ROLLBACK would not undo it."),
 				 errhint("Call it outside of a block and of PL/pgSQL blocks with EXCEPTION, or "
 						 "ALTER SERVER ... OPTIONS (ADD atomic_functions 'immediate').")));
+	/* a function of a user that checks or converts a value may call another */
+	if (operation.table != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("an atomic operation on a row of HBase cannot be made within another one"),
+				 errdetail("The other one, on table \"%s\", has begun and is not sent yet.",
+						   operation.table->name)));
 	if (operation.cxt == NULL)
 		operation.cxt = AllocSetContextCreate(TopMemoryContext, "widetable row operation",
 											  ALLOCSET_DEFAULT_SIZES);
 	reset();
 	operation.table = r;
+	operation.level = GetCurrentTransactionNestLevel();
 	operation.row = wt_remote_change_make_row(r, key);
 }
 
@@ -180,11 +189,15 @@ detail(WtTable *t, const hb_change *c)
 																	c->qualifier.len}));
 }
 
+/* stays: HBase has made the increments, and does not answer to the ones that take them back. */
 static _Noreturn void
-out_of_range(WtTable *t, const hb_change *c)
+out_of_range(WtTable *t, const hb_change *c, bool stays)
 {
-	ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("counter out of range"),
-					detail(t, c)));
+	ereport(ERROR,
+			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("counter out of range"),
+			 detail(t, c),
+			 stays ? errhint("The counter has wrapped around: it could not be set back in HBase.")
+				   : 0));
 }
 
 static int
@@ -230,7 +243,7 @@ add_up(WtTable *t)
 			continue;
 		}
 		if (pg_add_s64_overflow(to_int64(c->value.data), to_int64(last->value.data), &sum))
-			out_of_range(t, c);
+			out_of_range(t, c, false);
 		bytes = pg_hton64((uint64) sum);
 		last->value = copy_hb((hb_bytes) {(const uint8_t *) &bytes, sizeof(bytes)});
 	}
@@ -303,6 +316,7 @@ static void
 check_overflow(WtTable *t, hb_client *client)
 {
 	const hb_change *wrapped = NULL;
+	bool stays = false;
 
 	for (int i = 0, k = 0; i < operation.n; i++)
 	{
@@ -337,18 +351,19 @@ check_overflow(WtTable *t, hb_client *client)
 		if (c->kind != HB_INCREMENT)
 			continue;
 		bytes = pg_hton64((uint64) 0 - (uint64) to_int64(c->value.data));
-		(void) hb_row_change(client, operation.table->name,
-							 &(hb_mutation) {
-								 .key = {operation.row->key.data, operation.row->key.len},
-								 .changes = &(hb_change) {.kind = HB_INCREMENT,
-														  .family = c->family,
-														  .qualifier = c->qualifier,
-														  .value = {(const uint8_t *) &bytes, 8},
-														  .timestamp = HB_TS_LATEST},
-								 .n_changes = 1},
-							 NULL);
+		if (hb_row_change(client, operation.table->name,
+						  &(hb_mutation) {
+							  .key = {operation.row->key.data, operation.row->key.len},
+							  .changes = &(hb_change) {.kind = HB_INCREMENT,
+													   .family = c->family,
+													   .qualifier = c->qualifier,
+													   .value = {(const uint8_t *) &bytes, 8},
+													   .timestamp = HB_TS_LATEST},
+							  .n_changes = 1},
+						  NULL) != HB_OK)
+			stays = true;
 	}
-	out_of_range(t, wrapped);
+	out_of_range(t, wrapped, stays);
 }
 
 /* Raises the failure of the operation. */
@@ -430,8 +445,19 @@ xact_callback(XactEvent event, void *arg)
 		reset();
 }
 
+/* What an error has left is not an operation any more.  Its changes of the row are rolled back by
+ * remote_change.c. */
+static void
+subxact_callback(SubXactEvent event, SubTransactionId mySubid, SubTransactionId parentSubid,
+				 void *arg)
+{
+	if (event == SUBXACT_EVENT_ABORT_SUB && operation.level >= GetCurrentTransactionNestLevel())
+		reset();
+}
+
 void
 wt_row_operation_init(void)
 {
 	RegisterXactCallback(xact_callback, NULL);
+	RegisterSubXactCallback(subxact_callback, NULL);
 }

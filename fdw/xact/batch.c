@@ -11,7 +11,6 @@
  * Invariants
  *	- commands[] ascends by command id and by mark.  An entry is added when a command
  *	  or a plan node adds its first operation, or its first one after another writer's.
- *	- levels[] ascends by level and by mark: levels above 1 that have added operations.
  */
 #include "postgres.h"
 
@@ -25,6 +24,7 @@
 
 #include "fdw/store/clock.h"
 #include "fdw/store/error.h"
+#include "fdw/store/level_marks.h"
 #include "fdw/store/settings.h"
 #include "fdw/store/store.h"
 #include "fdw/store/temp_file.h"
@@ -37,20 +37,13 @@ typedef struct CommandMark
 	uint64 mark;			  /* before the first of the operations */
 } CommandMark;
 
-typedef struct LevelMark
-{
-	int level;	 /* nesting level of the subtransaction */
-	uint64 mark; /* before its first operation */
-} LevelMark;
-
 static wide_batch *batch = NULL;
 static bool ddl = false; /* the batch changes the catalog */
 
-/* both in TopMemoryContext, and used again by the next transaction */
+/* in TopMemoryContext, and used again by the next transaction */
 static CommandMark *commands = NULL;
 static int ncommands = 0, commands_max = 0;
-static LevelMark *levels = NULL;
-static int nlevels = 0, levels_max = 0;
+static WtLevelMarks levels;
 
 wide_batch *
 wt_batch(bool create)
@@ -84,7 +77,6 @@ mark_command(const WtWriter *writer)
 {
 	wide_batch *b = wt_batch(true);
 	CommandId cid = GetCurrentCommandId(true);
-	int level = GetCurrentTransactionNestLevel();
 
 	if (ncommands == 0 || commands[ncommands - 1].cid != cid ||
 		commands[ncommands - 1].writer != writer)
@@ -94,11 +86,7 @@ mark_command(const WtWriter *writer)
 			cid, writer, writer ? writer->command : InvalidCommandId, wide_batch_mark(b)};
 		wide_batch_command(b, (size_t) wt_settings_write_memory_kb * 1024);
 	}
-	if (level > 1 && (nlevels == 0 || levels[nlevels - 1].level < level))
-	{
-		levels = grow(levels, nlevels, &levels_max, sizeof(LevelMark));
-		levels[nlevels++] = (LevelMark) {level, wide_batch_mark(b)};
-	}
+	wt_level_marks_note(&levels, wide_batch_mark(b));
 }
 
 void
@@ -248,28 +236,10 @@ static void
 subxact_callback(SubXactEvent event, SubTransactionId mySubid, SubTransactionId parentSubid,
 				 void *arg)
 {
-	int level = GetCurrentTransactionNestLevel();
+	uint64 mark;
 
-	if (event == SUBXACT_EVENT_COMMIT_SUB)
-	{
-		/* its operations belong to the parent now */
-		if (nlevels > 0 && levels[nlevels - 1].level == level)
-		{
-			if (level - 1 <= 1 || (nlevels > 1 && levels[nlevels - 2].level == level - 1))
-				nlevels--;
-			else
-				levels[nlevels - 1].level = level - 1;
-		}
-	}
-	else if (event == SUBXACT_EVENT_ABORT_SUB)
-	{
-		while (nlevels > 0 && levels[nlevels - 1].level >= level)
-		{
-			nlevels--;
-			if (batch != NULL)
-				wide_batch_rewind(batch, levels[nlevels].mark);
-		}
-	}
+	if (wt_level_marks_end(&levels, event, &mark) && batch != NULL)
+		wide_batch_rewind(batch, mark);
 }
 
 bool
@@ -286,7 +256,7 @@ wt_batch_end(void)
 	batch = NULL;
 	ddl = false;
 	ncommands = 0;
-	nlevels = 0;
+	wt_level_marks_clear(&levels);
 }
 
 void

@@ -5,6 +5,7 @@ import org.apache.hadoop.hbase.client.*;
 
 /**
  * What tests do to tables of HBase without widetable: COMMAND TABLE.
+ * attribute TABLE KEY VALUE sets an attribute of the table.
  * churn TABLE N moves, splits and merges regions N times while a client works, for two minutes at most.
  */
 public class Regions {
@@ -53,6 +54,8 @@ public class Regions {
                 case "describe" -> {
                     for (ColumnFamilyDescriptor f : admin.getDescriptor(table).getColumnFamilies()) System.out.println(f);
                 }
+                case "attribute" -> admin.modifyTable(
+                    TableDescriptorBuilder.newBuilder(admin.getDescriptor(table)).setValue(a[2], a[3]).build());
                 default -> throw new IllegalArgumentException(a[0]);
             }
         }

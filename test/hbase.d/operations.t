@@ -14,7 +14,7 @@ regions() { $HBASE_CLUSTER run "$HERE/Regions.java" "$@" 2>/dev/null; }
 x() { q "$@" | grep -v '^LOCATION'; }
 
 new_cluster 'log_min_messages = warning'
-for t in ops_a ops_b ops_c ops_big ops_salt ops_user ops_gone; do regions drop $t; done
+for t in ops_a ops_b ops_c ops_big ops_salt ops_user ops_gone ops_in ops_out; do regions drop $t; done
 is "$(q 'CREATE EXTENSION widetable' \
 	"CREATE SERVER hb FOREIGN DATA WRAPPER widetable OPTIONS (engine 'hbase', nodes '$HBASE_NODES', timeout '30s')")" '' 'a server'
 
@@ -113,6 +113,39 @@ is "$(x 'SELECT count(*) FROM widetable.pg_stat_widetable_tables' 'SELECT count(
 	'SELECT server, usename, remote_user, waits > 0, wait_time > 0, errors FROM widetable.pg_stat_widetable_remote')" '0
 0
 hb|postgres|postgres|t|t|0' 'views of statistics'
+
+# ------------------------------------------------------------------------- IMPORT
+
+# imported SQL...: what IMPORT makes of ops_c, with that in its attribute
+imported() {
+	regions attribute ops_c "$1" "$2"
+	x 'CREATE SCHEMA i' 'IMPORT FOREIGN SCHEMA "default" LIMIT TO (ops_c, evil) FROM SERVER hb INTO i' \
+		"SELECT oid::regclass, (SELECT string_agg(attname || ' ' || format_type(atttypid, -1), ', ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0) FROM pg_class c WHERE relnamespace = 'i'::regnamespace" \
+		'DROP SCHEMA IF EXISTS i CASCADE' | grep -v '^NOTICE'
+}
+for c in "a text DEFAULT pg_read_file('x')" "a text) SERVER hb; CREATE FOREIGN TABLE evil (a text" "a text) SERVER files OPTIONS (program 'x', table_name 'ops_c') --" \
+	"a text CHECK (a <> '')" 'a text, LIKE a' 'a text GENERATED ALWAYS AS (1) STORED' "a text) INHERITS (a" "a text) SERVER hb OPTIONS (table_name 'ops_a') --"; do
+	like "$(imported WIDETABLE_COLUMNS "$c")" 'ERROR:  42501: the definition that is kept with table "ops_c" of HBase' "IMPORT refuses: $c"
+done
+like "$(imported WIDETABLE_COLUMNS 'a text,')" 'ERROR:  42601: syntax error' 'IMPORT of what is no list of columns'
+is "$(imported WIDETABLE_COLUMNS 'k text COLLATE "C" NOT NULL, n int')" 'i.ops_c|k text, n integer' 'IMPORT takes columns without options'
+like "$(imported WIDETABLE_OPTIONS " OPTIONS (key 'k') --x")" 'ERROR:  42501' 'IMPORT refuses options that end the command'
+like "$(imported WIDETABLE_OPTIONS " OPTIONS (key 'k') NO")" 'ERROR:  42601' '... and what is no list of options'
+is "$(imported WIDETABLE_OPTIONS " OPTIONS (key 'k')")" 'i.ops_c|k text, n integer' '... and takes them'
+
+# ------------------------------------------------- operations within others, keys that cannot be
+
+is "$(q "CREATE FOREIGN TABLE ops_in (k text COLLATE \"C\", n bigint OPTIONS (encoding 'counter')) SERVER hb" \
+	"CREATE FUNCTION within(v bigint) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN PERFORM widetable.increment(''ops_in'', ''b'', ''n''); RETURN true; END'" \
+	'CREATE DOMAIN counted AS bigint CHECK (within(VALUE))' \
+	"CREATE FOREIGN TABLE ops_out (k text COLLATE \"C\", n counted OPTIONS (encoding 'counter')) SERVER hb")" '' 'a domain whose check makes an operation'
+like "$(x "SELECT widetable.increment('ops_out', 'a', 'n')")" 'ERROR:  0A000: an atomic operation on a row of HBase cannot be made within another one' 'an operation within another one is refused'
+is "$(x "SELECT widetable.increment('ops_in', 'a', 'n')" 'SELECT * FROM ops_out' 'SELECT * FROM ops_in')" '1
+a|1' '... and leaves nothing'
+is "$(x "ALTER SERVER hb OPTIONS (ADD atomic_functions 'immediate')" BEGIN 'SAVEPOINT s' "SELECT widetable.increment('ops_out', 'a', 'n')" 'ROLLBACK TO s' \
+	"SELECT widetable.increment('ops_in', 'c', 'n')" COMMIT 'SELECT * FROM ops_out' "ALTER SERVER hb OPTIONS (DROP atomic_functions)" | grep -v '^$' | tail -1)" '1' '... also behind a savepoint'
+is "$(x 'SET enable_hashjoin = off' 'SET enable_mergejoin = off' "SELECT o.k, i.n FROM (VALUES (''), ('a'), (repeat('x', 40000)), (NULL)) o (k) LEFT JOIN ops_in i ON i.k = o.k COLLATE \"C\" WHERE length(o.k) < 2 OR i.n IS NOT NULL ORDER BY 1")" '|
+a|1' 'lookups of keys that HBase cannot have'
 
 # ----------------------------------------------------------------- commit and memory
 
