@@ -17,6 +17,11 @@
 #define FATAL_CALL UINT32_MAX		   /* the id of an answer that is meant for all calls */
 #define LENGTH_MAX ((size_t) 1 << 30)  /* of a frame; a larger one is no length */
 
+/* the version of HBase's own client that behaves like this one */
+#define LIKE	   "2.5.0"
+#define LIKE_MAJOR 2
+#define LIKE_MINOR 5
+
 static void
 close_socket(hb_client *client, hb_connection *c)
 {
@@ -139,6 +144,7 @@ append_preamble(hb_client *client, hb_connection *c)
 	static const uint8_t preamble[] = {'H', 'B', 'a', 's', 0, 80}; /* version 0, simple */
 	Hbp__ConnectionHeader h = HBP__CONNECTION_HEADER__INIT;
 	Hbp__UserInformation user = HBP__USER_INFORMATION__INIT;
+	Hbp__VersionInfo version = HBP__VERSION_INFO__INIT;
 	uint8_t length[4];
 	size_t n;
 
@@ -147,6 +153,13 @@ append_preamble(hb_client *client, hb_connection *c)
 	h.has_service_name = h.has_cell_block_codec_class = 1;
 	h.service_name = hb_pb(hb_text(c->service));
 	h.cell_block_codec_class = hb_pb(hb_text(HB_CELL_BLOCK_CODEC));
+	/* the server answers a Get with a cell block only to clients of a version from 1.3 on */
+	version.version = LIKE;
+	version.url = version.revision = version.user = version.date = version.src_checksum = "";
+	version.has_version_major = version.has_version_minor = 1;
+	version.version_major = LIKE_MAJOR;
+	version.version_minor = LIKE_MINOR;
+	h.version_info = &version;
 	n = protobuf_c_message_get_packed_size(&h.base);
 	hb_wire_put32(length, (uint32_t) n);
 	HB_TRY(hb_memory_append(&client->host, &c->out, preamble, sizeof preamble));

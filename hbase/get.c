@@ -46,6 +46,8 @@ fill_get(const gets *g, hb_bytes key, Hbp__Get *get)
 	get->time_range = g->message.time_range;
 	get->has_max_versions = get->has_cache_blocks = 1;
 	get->max_versions = g->message.max_versions;
+	get->has_store_limit = g->read->family_cells > 0;
+	get->store_limit = (uint32_t) g->read->family_cells;
 	get->cache_blocks = !g->read->no_cache;
 }
 

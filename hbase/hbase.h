@@ -317,6 +317,7 @@ typedef struct hb_read
 	const hb_columns *families; /* NULL: all families */
 	int n_families;
 	int max_versions; /* of each column; 0: 1 */
+	int family_cells; /* at most so many cells of each family of a row, the first ones; 0: all */
 	bool time_range;  /* only timestamps with min_time <= t < max_time */
 	int64_t min_time;
 	int64_t max_time;
@@ -338,7 +339,7 @@ typedef struct hb_scan_spec
 	bool reversed;		   /* from the highest key to the lowest, ranges as well */
 	bool raw;			   /* delete markers and what they hide, too */
 	int64_t limit;		   /* at most so many rows; 0: all */
-	int rows_per_call;	   /* 0: 1000 */
+	int rows_per_call;	   /* but for the first call, which asks for 1000 at most; 0: 10000 */
 	size_t bytes_per_call; /* about; 0: 2 MB */
 	bool no_read_ahead;	   /* do not ask for more before it is needed */
 } hb_scan_spec;

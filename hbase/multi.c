@@ -4,7 +4,9 @@
 #include "hbase/region.h"
 #include "hbase/result.h"
 
-#define ROUND_FACTOR 4 /* rows that are looked at in a round, by those that one server takes */
+#define ROUND_FACTOR 4	 /* rows that are looked at in a round, by those that one call takes */
+#define CALLS		 4	 /* to one server in a round: it works on a call in one thread */
+#define CALL_ROWS	 100 /* that are worth a call of their own */
 
 /* A row of this round. */
 typedef struct item
@@ -22,7 +24,7 @@ typedef struct group
 	bool atomic; /* of one row */
 } group;
 
-/* What one server is sent. */
+/* A call. */
 typedef struct batch
 {
 	hb_server server;
@@ -35,7 +37,7 @@ typedef struct round
 {
 	item *items;
 	int n_items;
-	batch **batches;
+	batch **batches; /* first one for each server, by its number */
 	int n_batches;
 	int sent;			/* rows */
 	bool failed;		/* client->failure is that of a row or server */
@@ -75,11 +77,35 @@ compare_items(const void *a, const void *b)
 	return (x->row > y->row) - (x->row < y->row);
 }
 
-/* Returns the number of the region's server in this round. */
+/* Returns a new batch; NULL: no memory. */
+static batch *
+add_batch(hb_multi *m, round *r, const hb_server *server)
+{
+	batch *b;
+
+	if (r->n_batches % 16 == 0)
+	{
+		batch **more = hb_arena_alloc(&m->arena, ((size_t) r->n_batches + 16) * sizeof *r->batches);
+
+		if (more == NULL)
+			return NULL;
+		if (r->n_batches > 0)
+			memcpy(more, r->batches, (size_t) r->n_batches * sizeof *more);
+		r->batches = more;
+	}
+	b = hb_arena_alloc(&m->arena, sizeof *b);
+	if (b == NULL)
+		return NULL;
+	b->server = *server;
+	r->batches[r->n_batches++] = b;
+	return b;
+}
+
+/* Returns the number of the region's server in this round; -1: no memory. */
 static int
 number_of_server(hb_multi *m, round *r, const hb_region *region)
 {
-	batch *b;
+	hb_server server;
 
 	for (int i = 0; i < r->n_batches; i++)
 	{
@@ -87,22 +113,8 @@ number_of_server(hb_multi *m, round *r, const hb_region *region)
 			strcmp(r->batches[i]->server.host, region->host) == 0)
 			return i;
 	}
-	if (r->n_batches % 16 == 0)
-	{
-		batch **more = hb_arena_alloc(&m->arena, ((size_t) r->n_batches + 16) * sizeof *r->batches);
-
-		if (more == NULL)
-			return -1;
-		if (r->n_batches > 0)
-			memcpy(more, r->batches, (size_t) r->n_batches * sizeof *more);
-		r->batches = more;
-	}
-	b = hb_arena_alloc(&m->arena, sizeof *b);
-	if (b == NULL)
-		return -1;
-	hb_region_server(region, &b->server);
-	r->batches[r->n_batches] = b;
-	return r->n_batches++;
+	hb_region_server(region, &server);
+	return add_batch(m, r, &server) == NULL ? -1 : r->n_batches - 1;
 }
 
 /* Finds the regions of the rows that are next. */
@@ -134,17 +146,17 @@ collect(hb_multi *m, round *r)
 	return HB_OK;
 }
 
-/* Returns the number of items from `first` on that this server is sent. */
+/* Returns the number of the items [first, end) that go in one call of at most so many rows. */
 static int
-fit(hb_multi *m, const round *r, int first)
+fit(hb_multi *m, const round *r, int first, int end, int rows)
 {
 	size_t size = 0;
 	int i = first;
 
-	while (i < r->n_items && r->items[i].server == r->items[first].server)
+	while (i < end && i - first < rows)
 	{
 		size += m->operation->size(m, r->items[i].row);
-		if (i > first && (size > m->client->max_request || i - first >= m->client->max_rows))
+		if (i > first && size > m->client->max_request)
 			break;
 		i++;
 	}
@@ -225,10 +237,9 @@ make_groups(hb_multi *m, batch *b, const item *items, int n, Hbp__MultiRequest *
 }
 
 static hb_status
-send_batch(hb_multi *m, round *r, int first, int n)
+send_batch(hb_multi *m, round *r, batch *b, int first, int n)
 {
 	hb_client *c = m->client;
-	batch *b = r->batches[r->items[first].server];
 	Hbp__MultiRequest req = HBP__MULTI_REQUEST__INIT;
 	hb_status st;
 
@@ -245,16 +256,39 @@ send_batch(hb_multi *m, round *r, int first, int n)
 	return HB_OK;
 }
 
+/* Sends one server the items [first, end), as far as they fit into some calls. */
+static hb_status
+send_server(hb_multi *m, round *r, int first, int end)
+{
+	batch *b = r->batches[r->items[first].server];
+	int rows = (end - first - 1) / CALLS + 1;
+
+	if (rows < CALL_ROWS)
+		rows = CALL_ROWS;
+	if (rows > m->client->max_rows)
+		rows = m->client->max_rows;
+	for (int i = 0; i < CALLS && first < end; i++)
+	{
+		int n = fit(m, r, first, end, rows);
+
+		if (i > 0)
+			b = add_batch(m, r, &b->server);
+		if (b == NULL)
+			return no_memory(m->client);
+		HB_TRY(send_batch(m, r, b, first, n));
+		first += n;
+	}
+	return HB_OK;
+}
+
 static hb_status
 send_all(hb_multi *m, round *r)
 {
-	for (int i = 0; i < r->n_items;)
+	for (int i = 0, end; i < r->n_items; i = end)
 	{
-		int server = r->items[i].server;
-
-		HB_TRY(send_batch(m, r, i, fit(m, r, i)));
-		while (i < r->n_items && r->items[i].server == server)
-			i++;
+		for (end = i + 1; end < r->n_items && r->items[end].server == r->items[i].server;)
+			end++;
+		HB_TRY(send_server(m, r, i, end));
 	}
 	return HB_OK;
 }

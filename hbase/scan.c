@@ -13,7 +13,8 @@
 #include "hbase/scan_call.h"
 #include "hbase/scan_range.h"
 
-#define ROWS_PER_CALL  1000
+#define ROWS_PER_CALL  10000
+#define FIRST_ROWS	   1000 /* of the first call: the caller may want no more */
 #define BYTES_PER_CALL ((size_t) 2 * 1024 * 1024)
 #define RANGES_MAX	   500 /* that one scanner is told */
 
@@ -168,6 +169,8 @@ rows_to_ask(const hb_scan *s)
 {
 	int64_t n = s->spec.rows_per_call > 0 ? s->spec.rows_per_call : ROWS_PER_CALL;
 
+	if (s->stats.calls == 0 && n > FIRST_ROWS)
+		n = FIRST_ROWS;
 	if (s->spec.limit > 0 && s->spec.limit - s->expected < n)
 		n = s->spec.limit - s->expected;
 	return n < 1 ? 1 : (uint32_t) n;
@@ -249,6 +252,8 @@ open_message(hb_scan *s, Hbp__Scan *m, Hbp__NameBytesPair *raw)
 	m->time_range = r.time_range;
 	m->has_max_versions = m->has_cache_blocks = m->has_max_result_size = m->has_caching = 1;
 	m->max_versions = r.max_versions;
+	m->has_store_limit = s->spec.read.family_cells > 0;
+	m->store_limit = (uint32_t) s->spec.read.family_cells;
 	m->cache_blocks = !s->spec.read.no_cache;
 	m->max_result_size = s->spec.bytes_per_call > 0 ? s->spec.bytes_per_call : BYTES_PER_CALL;
 	m->caching = rows_to_ask(s);
