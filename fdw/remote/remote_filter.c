@@ -520,6 +520,16 @@ wt_remote_filter_make(hb_filters *f, const WtRemoteTable *r, const wide_scan_spe
 	return together(&b, false, &all);
 }
 
+const hb_filter *
+wt_remote_filter_rows(hb_filters *f, const WtRemoteTable *r, const wide_scan_spec *spec)
+{
+	Build b = {.f = f, .r = r, .spec = spec};
+	Filters all = {0};
+
+	add_clauses(&b, &all);
+	return together(&b, false, &all);
+}
+
 bool
 wt_remote_filter_first(hb_filters *f, const WtRemoteTable *r, const wide_scan_spec *spec,
 					   const hb_filter **filter, hb_columns **columns, int *n)

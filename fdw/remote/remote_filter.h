@@ -19,6 +19,10 @@
 extern const hb_filter *wt_remote_filter_make(hb_filters *f, const WtRemoteTable *r,
 											  const wide_scan_spec *spec);
 
+/* The same of rows only: all cells of the families are read. */
+extern const hb_filter *wt_remote_filter_rows(hb_filters *f, const WtRemoteTable *r,
+											  const wide_scan_spec *spec);
+
 /*
  * Returns: the columns of HBase that are read, with the columns of predicates, by family; *n is
  * their number.  filtered: a filter leaves out the other cells of families of which only columns

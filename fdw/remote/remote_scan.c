@@ -28,11 +28,13 @@
 #include "fdw/remote/remote_filter.h"
 #include "fdw/remote/remote_row.h"
 #include "fdw/remote/remote_table.h"
+#include "fdw/remote/remote_whole.h"
 #include "fdw/store/bytes.h"
 #include "fdw/store/compat.h"
 
 #define GETS	  1000 /* keys of one call */
 #define NEAR_ROWS 200  /* rows that are read before a jump is a new scan */
+#define LOOK_ROWS 256  /* rows after which the way to read them is chosen again */
 
 typedef struct RemoteScan
 {
@@ -54,6 +56,7 @@ typedef struct RemoteScan
 	int ncolumns;
 	hb_filters *filters;
 	const hb_filter *filter;
+	bool whole;		/* all cells of the families are read, up to a limit (remote_whole.c) */
 	bool two_steps; /* gets ask for these first: */
 	hb_columns *first_columns;
 	int nfirst;
@@ -72,7 +75,8 @@ typedef struct RemoteScan
 	int next_get;			 /* index into the ranges; in reverse order it counts down */
 	hb_row row;				 /* the next one, if has_row */
 	bool has_row, ended;
-	int skipped; /* rows that a row filter has skipped since the last jump */
+	StringInfoData passed; /* key of the last row that was read whole; empty: none was */
+	int skipped;		   /* rows that a row filter has skipped since the last jump */
 
 	/* of the transaction */
 	bool own;		   /* there are some */
@@ -242,6 +246,24 @@ needs_versions(const RemoteScan *s, bool own)
 				   wt_remote_change_of_versions(s->want.table));
 }
 
+/* whole: rows are left out, and all cells of the families are read. */
+static void
+make_filters(RemoteScan *s, bool whole)
+{
+	const wide_scan_spec *spec = &s->want.spec;
+
+	s->whole = whole;
+	hb_filters_free(s->filters);
+	s->filters = NULL;
+	if (hb_filters_new(s->client, &s->filters) != HB_OK)
+		ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
+	s->filter = whole ? wt_remote_filter_rows(s->filters, s->want.table, spec)
+					  : wt_remote_filter_make(s->filters, s->want.table, spec);
+	s->two_steps = !whole &&
+				   wt_remote_filter_first(s->filters, s->want.table, spec, &s->first_filter,
+										  &s->first_columns, &s->nfirst);
+}
+
 /*
  * Sees whether the transaction has changes of the table.  It may have changed what the filter
  * would leave out, and changes of single versions concern others than the newest: what is read of
@@ -262,13 +284,9 @@ look_for_changes(RemoteScan *s, bool first)
 	s->filters = NULL;
 	s->filter = NULL;
 	s->two_steps = false;
-	if (own)
-		return;
-	if (hb_filters_new(s->client, &s->filters) != HB_OK)
-		ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
-	s->filter = wt_remote_filter_make(s->filters, s->want.table, &s->want.spec);
-	s->two_steps = wt_remote_filter_first(s->filters, s->want.table, &s->want.spec,
-										  &s->first_filter, &s->first_columns, &s->nfirst);
+	s->whole = false;
+	if (!own)
+		make_filters(s, wt_remote_whole_pays(s->want.table, &s->want.spec, s->points));
 }
 
 static void
@@ -284,6 +302,7 @@ fill_read(RemoteScan *s, hb_read *read)
 					   .filter = s->filter};
 	read->families = s->columns;
 	read->n_families = s->ncolumns;
+	read->family_cells = s->whole ? WT_REMOTE_WHOLE_CELLS : 0;
 	if (s->filter != NULL && spec->npredicates > 0)
 		s->work.filtered++;
 	/* versions are counted before the time range is applied: remote_row.c does both */
@@ -361,6 +380,7 @@ begin(RemoteScan *s)
 	s->mine = NULL;
 	s->range = s->want.spec.reverse ? s->nranges : -1;
 	resetStringInfo(&s->at);
+	resetStringInfo(&s->passed);
 	s->has_row = false;
 	s->ended = !may_have_rows(s);
 	if (s->points)
@@ -409,6 +429,7 @@ wt_remote_scan_open(Snapshot pg, const wide_scan_spec *spec)
 		s->cxt = cxt;
 		s->range_cxt = AllocSetContextCreate(cxt, "ranges", ALLOCSET_SMALL_SIZES);
 		initStringInfo(&s->at);
+		initStringInfo(&s->passed);
 		s->want.table = wt_remote_table_of(spec->families[0].id, NULL);
 		check_isolation(pg);
 		s->client = wt_remote_table_client(s->want.table);
@@ -459,20 +480,28 @@ wt_remote_scan_close(wide_scan *scan)
 
 /* -------------------------------------------------------------- rows of HBase */
 
-/* Reads n rows with one call to each server.  The caller releases them. */
+/* Reads n rows with one call to each server.  The caller releases *rows. */
+static hb_status
+try_gets(RemoteScan *s, const hb_read *read, const hb_bytes *keys, int n, hb_rows **rows)
+{
+	hb_status status = hb_get_many(s->client, read, keys, n, rows);
+
+	s->work.calls++;
+	for (int i = 0; status == HB_OK && i < (*rows)->n; i++)
+		for (int c = 0; c < (*rows)->rows[i].n_cells; c++)
+			s->work.bytes += (*rows)->rows[i].key.len + (*rows)->rows[i].cells[c].qualifier.len +
+							 (*rows)->rows[i].cells[c].value.len;
+	return status;
+}
+
 static hb_rows *
 call_gets(RemoteScan *s, const hb_read *read, const hb_bytes *keys, int n)
 {
 	hb_rows *rows = NULL;
-	hb_status status = hb_get_many(s->client, read, keys, n, &rows);
+	hb_status status = try_gets(s, read, keys, n, &rows);
 
 	if (status != HB_OK)
 		fail(s, status);
-	s->work.calls++;
-	for (int i = 0; i < rows->n; i++)
-		for (int c = 0; c < rows->rows[i].n_cells; c++)
-			s->work.bytes += rows->rows[i].key.len + rows->rows[i].cells[c].qualifier.len +
-							 rows->rows[i].cells[c].value.len;
 	return rows;
 }
 
@@ -497,6 +526,27 @@ get_again(RemoteScan *s, const hb_read *read, const hb_bytes *keys, hb_rows *row
 	pfree(missing);
 }
 
+/* Reads n rows with all their cells.  Returns: false if one has too many. */
+static bool
+get_whole(RemoteScan *s, const hb_read *read, const hb_bytes *keys, int n, hb_rows **rows)
+{
+	hb_status status = try_gets(s, read, keys, n, rows);
+	bool whole = true;
+
+	if (status == HB_TOOLARGE)
+		return false;
+	if (status != HB_OK)
+		fail(s, status);
+	for (int i = 0; i < (*rows)->n; i++)
+		if ((*rows)->rows[i].n_cells > 0)
+			whole &= wt_remote_whole_note(s->want.table, &(*rows)->rows[i]);
+	if (whole)
+		return true;
+	hb_rows_free(s->client, *rows);
+	*rows = NULL;
+	return false;
+}
+
 /* Reads n rows into *rows, and into *more what belongs to it. */
 static void
 get_rows(RemoteScan *s, const hb_bytes *keys, int n, hb_rows **rows, hb_rows **more)
@@ -504,6 +554,13 @@ get_rows(RemoteScan *s, const hb_bytes *keys, int n, hb_rows **rows, hb_rows **m
 	hb_read read, first;
 
 	fill_read(s, &read);
+	if (s->whole)
+	{
+		if (get_whole(s, &read, keys, n, rows))
+			return;
+		make_filters(s, false);
+		fill_read(s, &read);
+	}
 	if (!s->two_steps)
 	{
 		*rows = call_gets(s, &read, keys, n);
@@ -626,32 +683,38 @@ jump(RemoteScan *s, wide_bytes to)
 	pfree(left);
 }
 
-/* The caller reads more rows than was to be expected: many are read at a time from here on. */
+/* Begins a new scan of HBase behind the row of this key; again: with that row. */
 static void
-read_more(RemoteScan *s)
+begin_again(RemoteScan *s, wide_bytes key, bool again)
 {
 	StringInfoData to;
 
 	initStringInfo(&to);
-	appendBinaryStringInfo(&to, (const char *) s->row.key.data, (int) s->row.key.len);
-	if (!s->want.spec.reverse)
+	appendBinaryStringInfo(&to, (const char *) key.data, (int) key.len);
+	if (s->want.spec.reverse == again)
 		appendStringInfoChar(&to, '\0');
 	drop_scan(s);
-	s->hinted = false;
 	jump(s, wt_bytes_of(&to));
 	pfree(to.data);
 }
 
-/* Sets s->row to the next row of HBase, or s->ended. */
+/* Rows are read with a filter from here on: behind the row of the key, or again: with it. */
 static void
-fetch(RemoteScan *s)
+leave_whole(RemoteScan *s, wide_bytes key, bool again)
 {
-	bool reverse = s->want.spec.reverse;
-	hb_status status;
+	drop_scan(s);
+	make_filters(s, false);
+	if (key.len > 0)
+		begin_again(s, key, again);
+	else
+		begin_scan(s, s->ranges, s->nranges);
+}
 
-	if (s->has_row || s->ended)
-		return;
-	while (s->points)
+/* Sets s->row to the next row of gets, or s->ended. */
+static void
+fetch_point(RemoteScan *s)
+{
+	for (;;)
 	{
 		while (s->rows != NULL && s->next_row < s->rows->n)
 		{
@@ -662,7 +725,7 @@ fetch(RemoteScan *s)
 				return;
 			}
 		}
-		if (reverse ? s->next_get < 0 : s->next_get >= s->nranges)
+		if (s->want.spec.reverse ? s->next_get < 0 : s->next_get >= s->nranges)
 		{
 			s->ended = true;
 			return;
@@ -671,8 +734,68 @@ fetch(RemoteScan *s)
 			return;
 		get_some(s);
 	}
+}
+
+/* Sets s->row to the next row of a scan of rows that are read whole, or s->ended.  Returns: false
+ * if rows are not read so any more. */
+static bool
+fetch_whole(RemoteScan *s)
+{
+	wide_bytes passed = wt_bytes_of(&s->passed);
+	hb_status status = hb_scan_next(s->scan, &s->row);
+
+	/* the cells that are not wanted may be too much for an answer */
+	if (status == HB_TOOLARGE)
+	{
+		leave_whole(s, passed, false);
+		return false;
+	}
+	if (status != HB_OK && status != HB_END)
+		fail(s, status);
+	s->ended = status == HB_END;
+	if (s->ended)
+		return true;
+	resetStringInfo(&s->passed);
+	appendBinaryStringInfo(&s->passed, (const char *) s->row.key.data, (int) s->row.key.len);
+	if (!wt_remote_whole_note(s->want.table, &s->row) ||
+		(s->read % LOOK_ROWS == LOOK_ROWS - 1 &&
+		 !wt_remote_whole_pays(s->want.table, &s->want.spec, false)))
+	{
+		leave_whole(s, wt_bytes_of(&s->passed), true);
+		return false;
+	}
+	s->has_row = true;
+	return true;
+}
+
+/* Sets s->row to the next row of HBase, or s->ended. */
+static void
+fetch(RemoteScan *s)
+{
+	hb_status status;
+
+	if (s->has_row || s->ended)
+		return;
+	if (s->points)
+	{
+		fetch_point(s);
+		return;
+	}
+	/* the caller reads more rows than was to be expected: many at a time from here on */
 	if (s->hinted && s->read >= s->want.spec.row_hint)
-		read_more(s);
+	{
+		s->hinted = false;
+		begin_again(s, (wide_bytes) {s->row.key.data, s->row.key.len}, false);
+		if (s->ended)
+			return;
+	}
+	if (s->whole && fetch_whole(s))
+	{
+		s->read++;
+		return;
+	}
+	if (s->ended)
+		return;
 	status = hb_scan_next(s->scan, &s->row);
 	if (status != HB_OK && status != HB_END)
 		fail(s, status);

@@ -51,6 +51,11 @@ typedef struct WtRemoteTable
 	int nfamilies, families_max;
 
 	struct WtRemoteSizes *sizes; /* remote_size.c; NULL: not asked for yet */
+
+	struct
+	{
+		uint64 rows, cells, bytes; /* that were read without a filter (remote_whole.c) */
+	} whole;
 } WtRemoteTable;
 
 /* The engine's functions (engine.h).  find(): 42P01, 42703 if HBase lacks the table or a family. */

@@ -472,7 +472,7 @@ wt_definition_parse(const WtDefinition *def)
 	t->startup_cost = DEFAULT_STARTUP_COST;
 	t->tuple_cost = DEFAULT_TUPLE_COST;
 	t->place = (WtPlace) {.timeout_ms = 60000,
-						  .fetch_rows = 1000,
+						  .fetch_rows = 10000,
 						  .fetch_bytes = 2 * 1024 * 1024,
 						  .write_buffer_kb = 256 * 1024};
 	foreach(lc, def->server_options)

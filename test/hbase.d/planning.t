@@ -73,8 +73,24 @@ is "$(q "SELECT differ(format('SELECT %s FROM e3p', c), format('SELECT %s FROM v
 	(VALUES ('k', 'fa'), ('k, a1', 'fa'), ('k, b1', 'fb'), ('k, a2, b2', 'fa OR fb'), ('k, mc', 'fc'), ('k, mc, a1', 'fa OR fc'), ('mc', 'fc')) v(c, w)")" "" \
 	"with existence 'projected' by those that are read"
 like "$(ran 'SELECT count(*) FROM e3')" "HBase: 1 calls, ([0-9]+) rows, \\1 cells" "count(*) reads one cell of a row"
-like "$(ran 'SELECT big FROM ht')" "HBase: [12] calls, 301 rows, [0-9]+ cells, 2[0-9]{2} kB" "no other cell of the family has its value sent"
+like "$(q 'SELECT big FROM ht OFFSET 1000' 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT big FROM ht')" \
+	"HBase: [12] calls, 301 rows, [0-9]+ cells, 2[0-9]{2} kB" "no other cell of the family has its value sent, once it is known that rows are large"
 like "$(ran 'SELECT k FROM ht')" "301 rows, 301 cells, [0-9]{1,2} kB" "no value is sent for existence"
+
+# ---- small rows are read whole, without a filter; row 150 gets cells before its others
+
+like "$(ran 'SELECT k, a1, a2, b1 FROM e3')" "HBase: [0-9]+ calls, [0-9]+ rows, $(q 'SELECT count(*) FROM l3') cells" "small rows are read whole"
+q "INSERT INTO c3 (k, family, qualifier, value) SELECT 150, f, 'w' || lpad(g::text, 3, '0'), 'x' FROM generate_series(1, 100) g, (VALUES ('a'), ('c')) v(f)" >/dev/null
+is "$(q "SELECT differ(format('SELECT %s FROM e3 WHERE %s', c, w), format('SELECT %s FROM v3 WHERE %s', c, w)) FROM
+	(VALUES ('k, a1, a2, b1'), ('k, b1, c1'), ('c1'), ('k, a1, a2, b1, b2, c1')) cols(c),
+	(VALUES ('true'), ('k = 150'), ('k IN (149, 150, 151)'), ('k BETWEEN 140 AND 160'), ('b1 IS NOT NULL')) cl(w)")" "" "a row with many cells among them"
+is "$(q 'SELECT k, a1, a2, b1, c1 FROM e3 WHERE k > 145 ORDER BY k DESC LIMIT 7 OFFSET 148')" \
+	"$(q 'SELECT k, a1, a2, b1, c1 FROM v3 WHERE k > 145 ORDER BY k DESC LIMIT 7 OFFSET 148')" "... backwards"
+q "CREATE FOREIGN TABLE e4 (k int, a1 text OPTIONS (column 'a:x'), c1 text OPTIONS (column 'c:x')) SERVER hb OPTIONS (table_name '${N}_e', key 'k')" >/dev/null
+is "$(q "SELECT differ('SELECT k, a1, c1 FROM e4 WHERE ' || w, 'SELECT k, a1, c1 FROM v3 WHERE ' || w) FROM
+	(VALUES ('k = 150'), ('k = 149'), ('k = -1'), ('k IN (1, 149, 150, 151, 999)')) cl(w)")" "" "... by their keys"
+like "$(ran 'SELECT * FROM e4 WHERE k = 149')" "HBase: 1 calls" "one call for a small row"
+q "DELETE FROM c3 WHERE k = 150 AND qualifier LIKE 'w_%'" >/dev/null
 
 # ---- conditions
 
