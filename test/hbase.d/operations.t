@@ -102,7 +102,7 @@ n=$(q "SELECT reltuples::bigint FROM pg_class WHERE relname = 'big'")
 [ "$n" -gt 100000 ] && [ "$n" -lt 200000 ]; ok $? "ANALYZE reads some of 150000 rows, and takes $n for all"
 is "$(q "SELECT count(*) FROM pg_stats WHERE tablename = 'big'" "SELECT n_distinct FROM pg_stats WHERE tablename = 'big' AND attname = 'a'")" '3
 10' 'there are statistics of its columns'
-like "$(q "SELECT histogram_bounds::text::text[] FROM pg_stats WHERE tablename = 'big' AND attname = 'k'")" 'k00[^}]*k05[^}]*k10[^}]*k14' 'of all its regions'
+like "$(q "SELECT histogram_bounds::text::text[] FROM pg_stats WHERE tablename = 'big' AND attname = 'k'")" '^.k00[^}]*,k0[5-9][^}]*,k1[0-9]{5},k14' 'of all its regions'
 estimate() { q "EXPLAIN (FORMAT json) $1" | grep -o '"Plan Rows": [0-9]*' | head -1 | grep -o '[0-9]*$'; }
 n=$(estimate 'SELECT * FROM big'); [ "$n" -gt 100000 ] && [ "$n" -lt 200000 ]; ok $? "the plan of a scan knows: $n"
 n=$(estimate "SELECT * FROM big WHERE a = 3"); [ "$n" -gt 8000 ] && [ "$n" -lt 22000 ]; ok $? "... and of a column: $n of 15000"
