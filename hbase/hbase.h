@@ -339,9 +339,10 @@ typedef struct hb_scan_spec
 	bool reversed;		   /* from the highest key to the lowest, ranges as well */
 	bool raw;			   /* delete markers and what they hide, too */
 	int64_t limit;		   /* at most so many rows; 0: all */
-	int rows_per_call;	   /* but for the first call, which asks for 1000 at most; 0: 10000 */
+	int rows_per_call;	   /* 0: 10000 */
 	size_t bytes_per_call; /* about; 0: 2 MB */
-	bool no_read_ahead;	   /* do not ask for more before it is needed */
+	bool no_read_ahead;	   /* do not ask for more before it is needed; else the first call asks for
+							* 1000 rows at most */
 } hb_scan_spec;
 
 typedef struct hb_scan hb_scan;

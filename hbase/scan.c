@@ -14,7 +14,7 @@
 #include "hbase/scan_range.h"
 
 #define ROWS_PER_CALL  10000
-#define FIRST_ROWS	   1000 /* of the first call: the caller may want no more */
+#define FIRST_ROWS	   1000 /* of the first call, unless it is known how many are wanted */
 #define BYTES_PER_CALL ((size_t) 2 * 1024 * 1024)
 #define RANGES_MAX	   500 /* that one scanner is told */
 
@@ -169,7 +169,7 @@ rows_to_ask(const hb_scan *s)
 {
 	int64_t n = s->spec.rows_per_call > 0 ? s->spec.rows_per_call : ROWS_PER_CALL;
 
-	if (s->stats.calls == 0 && n > FIRST_ROWS)
+	if (s->stats.calls == 0 && !s->spec.no_read_ahead && n > FIRST_ROWS)
 		n = FIRST_ROWS;
 	if (s->spec.limit > 0 && s->spec.limit - s->expected < n)
 		n = s->spec.limit - s->expected;

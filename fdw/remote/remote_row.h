@@ -17,7 +17,6 @@ typedef struct WtRemoteWant
 {
 	WtRemoteTable *table;
 	wide_scan_spec spec; /* families and limits; the arrays are the scan's */
-	bool *exists_only;	 /* by family of the spec: the row exists by any cell of it */
 
 	wide_cell *cells;
 	int max_cells;

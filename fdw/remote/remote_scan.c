@@ -9,8 +9,6 @@
  * The memory that the scan has lives in a context below TopMemoryContext, and in the client:
  * wt_remote_scan_close() frees both, also after an error.
  *
- * LONG: file: scans, gets, rows of the transaction and jumps are one state that each of them moves.
- *
  * Locking: none.
  */
 #include "postgres.h"
@@ -25,7 +23,7 @@
 
 #include "fdw/remote/connection.h"
 #include "fdw/remote/remote_change.h"
-#include "fdw/remote/remote_filter.h"
+#include "fdw/remote/remote_get.h"
 #include "fdw/remote/remote_row.h"
 #include "fdw/remote/remote_table.h"
 #include "fdw/remote/remote_whole.h"
@@ -42,38 +40,22 @@ typedef struct RemoteScan
 	MemoryContext cxt;
 	MemoryContext range_cxt; /* of the ranges */
 	WtRemoteWant want;
-	hb_client *client;
+	WtRemoteRequest request;
 	Snapshot pg;
-	bool newest;   /* sees all changes of the transaction */
-	bool versions; /* all versions are read, because changes concern single ones */
 
 	wide_range *ranges;
 	int nranges;
 	bool points; /* each range is one key */
 
 	/* from HBase */
-	hb_columns *columns; /* that are read */
-	int ncolumns;
-	hb_filters *filters;
-	const hb_filter *filter;
-	bool whole;		/* all cells of the families are read, up to a limit (remote_whole.c) */
-	bool two_steps; /* gets ask for these first: */
-	hb_columns *first_columns;
-	int nfirst;
-	const hb_filter *first_filter;
 	hb_scan *scan;
-	bool hinted;		 /* it asks for as many rows at a time as the caller will probably read */
-	uint64 read;		 /* rows that it has returned since it was begun */
-	hb_rows *rows;		 /* of gets */
-	hb_rows *more;		 /* what rows has of those that were read again; NULL: none were */
-	int next_row;		 /* in rows */
-	hb_rows *ahead;		 /* of keys that were read ahead */
-	hb_rows *ahead_more; /* as more */
-	hb_bytes *keys;		 /* these keys, sorted */
-	int nkeys;
-	MemoryContext ahead_cxt; /* of the keys; NULL: none were ever read ahead */
-	int next_get;			 /* index into the ranges; in reverse order it counts down */
-	hb_row row;				 /* the next one, if has_row */
+	bool hinted; /* it asks for as many rows at a time as the caller will probably read */
+	uint64 read; /* rows that it has returned since it was begun */
+	WtRemoteRows gets;
+	int next_row; /* in gets */
+	WtRemoteAhead ahead;
+	int next_get; /* index into the ranges; in reverse order it counts down */
+	hb_row row;	  /* the next one, if has_row */
 	bool has_row, ended;
 	StringInfoData passed; /* key of the last row that was read whole; empty: none was */
 	int skipped;		   /* rows that a row filter has skipped since the last jump */
@@ -145,13 +127,6 @@ is_point(const wide_range *r)
 		   memcmp(r->lo.data, r->hi.data, r->lo.len) == 0;
 }
 
-/* Returns: false for a key that no row of HBase can have; the client refuses it. */
-static bool
-may_be_key(wide_bytes key)
-{
-	return key.len > 0 && key.len <= HB_MAX_ROW;
-}
-
 static void
 take_ranges(RemoteScan *s, const wide_range *ranges, int n)
 {
@@ -163,19 +138,12 @@ take_ranges(RemoteScan *s, const wide_range *ranges, int n)
 	{
 		bool point = is_point(&ranges[i]);
 
-		if (point && !may_be_key(ranges[i].lo))
+		if (point && !wt_remote_get_may(ranges[i].lo))
 			continue;
 		s->ranges[s->nranges++] = (wide_range) {copy_in(s->range_cxt, ranges[i].lo),
 												copy_in(s->range_cxt, ranges[i].hi)};
 		s->points = s->points && point;
 	}
-}
-
-/* HBase's time for a limit in microseconds: the first millisecond at or behind it. */
-static int64
-to_milliseconds(int64 us)
-{
-	return us == PG_INT64_MAX ? us : us <= 0 ? 0 : (us - 1) / 1000 + 1;
 }
 
 /* Adds what the open scan of HBase has done, if there is one. */
@@ -204,64 +172,12 @@ drop_scan(RemoteScan *s)
 	s->scan = NULL;
 }
 
-/* Returns: true if HBase may have rows with one of the families that are read. */
-static bool
-may_have_rows(const RemoteScan *s)
-{
-	int at;
-
-	if (!s->want.table->there)
-		return false;
-	for (int i = 0; i < s->want.spec.nfamilies; i++)
-	{
-		(void) wt_remote_table_of(s->want.spec.families[i].id, &at);
-		if (s->want.table->families[at].stored)
-			return true;
-	}
-	return false;
-}
-
-static void
-free_rows(RemoteScan *s, hb_rows **rows, hb_rows **more)
-{
-	if (*rows != NULL)
-		hb_rows_free(s->client, *rows);
-	if (*more != NULL)
-		hb_rows_free(s->client, *more);
-	*rows = *more = NULL;
-}
-
-static void
-drop_ahead(RemoteScan *s)
-{
-	free_rows(s, &s->ahead, &s->ahead_more);
-	s->nkeys = 0;
-}
-
 /* Returns: true if all versions are read, to make the transaction's changes on them. */
 static bool
 needs_versions(const RemoteScan *s, bool own)
 {
 	return own && (s->want.spec.ts_min != 0 || s->want.spec.ts_max != 0 ||
 				   wt_remote_change_of_versions(s->want.table));
-}
-
-/* whole: rows are left out, and all cells of the families are read. */
-static void
-make_filters(RemoteScan *s, bool whole)
-{
-	const wide_scan_spec *spec = &s->want.spec;
-
-	s->whole = whole;
-	hb_filters_free(s->filters);
-	s->filters = NULL;
-	if (hb_filters_new(s->client, &s->filters) != HB_OK)
-		ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
-	s->filter = whole ? wt_remote_filter_rows(s->filters, s->want.table, spec)
-					  : wt_remote_filter_make(s->filters, s->want.table, spec);
-	s->two_steps = !whole &&
-				   wt_remote_filter_first(s->filters, s->want.table, spec, &s->first_filter,
-										  &s->first_columns, &s->nfirst);
 }
 
 /*
@@ -274,44 +190,16 @@ look_for_changes(RemoteScan *s, bool first)
 {
 	bool own = wt_remote_change_any(s->want.table), versions = needs_versions(s, own);
 
-	if (!first && own == s->own && versions == s->versions)
+	if (!first && own == s->own && versions == s->request.versions)
 		return;
 	s->own = own;
-	s->versions = versions;
 	drop_scan(s);
-	drop_ahead(s);
-	hb_filters_free(s->filters);
-	s->filters = NULL;
-	s->filter = NULL;
-	s->two_steps = false;
-	s->whole = false;
-	if (!own)
-		make_filters(s, wt_remote_whole_pays(s->want.table, &s->want.spec, s->points));
-}
-
-static void
-fill_read(RemoteScan *s, hb_read *read)
-{
-	const wide_scan_spec *spec = &s->want.spec;
-	int versions = 1;
-
-	for (int i = 0; i < spec->nfamilies; i++)
-		versions = Max(versions, spec->families[i].max_versions);
-	*read = (hb_read) {.table = s->want.table->name,
-					   .max_versions = s->versions ? PG_INT32_MAX : versions,
-					   .filter = s->filter};
-	read->families = s->columns;
-	read->n_families = s->ncolumns;
-	read->family_cells = s->whole ? WT_REMOTE_WHOLE_CELLS : 0;
-	if (s->filter != NULL && spec->npredicates > 0)
-		s->work.filtered++;
-	/* versions are counted before the time range is applied: remote_row.c does both */
-	if (!s->versions && (spec->ts_min != 0 || spec->ts_max != 0))
-	{
-		read->time_range = true;
-		read->min_time = to_milliseconds(spec->ts_min);
-		read->max_time = spec->ts_max == 0 ? PG_INT64_MAX : to_milliseconds(spec->ts_max);
-	}
+	wt_remote_get_drop(&s->request, &s->ahead);
+	if (own)
+		wt_remote_request_all(&s->request, versions);
+	else
+		wt_remote_request_filter(&s->request,
+								 wt_remote_whole_pays(s->want.table, &s->want.spec, s->points));
 }
 
 static hb_range *
@@ -332,12 +220,6 @@ ranges_for_hbase(const wide_range *ranges, int n)
 	return list;
 }
 
-static _Noreturn void
-fail(RemoteScan *s, hb_status status)
-{
-	wt_remote_table_fail(s->want.table, s->client, status, "could not read", NULL);
-}
-
 /* Begins to read HBase in these ranges. */
 static void
 begin_scan(RemoteScan *s, const wide_range *ranges, int n)
@@ -346,7 +228,7 @@ begin_scan(RemoteScan *s, const wide_range *ranges, int n)
 	hb_status status;
 
 	s->has_row = false;
-	s->ended = n == 0 || !may_have_rows(s);
+	s->ended = n == 0 || !wt_remote_request_finds(&s->request);
 	s->skipped = 0;
 	s->read = 0;
 	if (s->ended)
@@ -355,7 +237,8 @@ begin_scan(RemoteScan *s, const wide_range *ranges, int n)
 		status = hb_scan_restart(s->scan, list, n, NULL);
 	else
 	{
-		hb_scan_spec spec = {.ranges = list,
+		hb_scan_spec spec = {.read = wt_remote_request_read(&s->request),
+							 .ranges = list,
 							 .n_ranges = n,
 							 .reversed = s->want.spec.reverse,
 							 .rows_per_call = s->hinted ? (int) s->want.spec.row_hint
@@ -363,12 +246,11 @@ begin_scan(RemoteScan *s, const wide_range *ranges, int n)
 							 .no_read_ahead = s->hinted,
 							 .bytes_per_call = (size_t) s->want.table->place.fetch_bytes};
 
-		fill_read(s, &spec.read);
-		status = hb_scan_open(s->client, &spec, &s->scan);
+		status = hb_scan_open(s->request.client, &spec, &s->scan);
 	}
 	pfree(list);
 	if (status != HB_OK)
-		fail(s, status);
+		wt_remote_request_fail(&s->request, status);
 }
 
 static void
@@ -376,13 +258,13 @@ begin(RemoteScan *s)
 {
 	s->next_get = s->want.spec.reverse ? s->nranges - 1 : 0;
 	s->next_row = 0;
-	free_rows(s, &s->rows, &s->more);
+	wt_remote_get_free(&s->request, &s->gets);
 	s->mine = NULL;
 	s->range = s->want.spec.reverse ? s->nranges : -1;
 	resetStringInfo(&s->at);
 	resetStringInfo(&s->passed);
 	s->has_row = false;
-	s->ended = !may_have_rows(s);
+	s->ended = !wt_remote_request_finds(&s->request);
 	if (s->points)
 		return;
 	if (!s->hinted && s->want.spec.row_hint != 0 &&
@@ -432,11 +314,15 @@ wt_remote_scan_open(Snapshot pg, const wide_scan_spec *spec)
 		initStringInfo(&s->passed);
 		s->want.table = wt_remote_table_of(spec->families[0].id, NULL);
 		check_isolation(pg);
-		s->client = wt_remote_table_client(s->want.table);
+		s->request = (WtRemoteRequest) {.cxt = cxt,
+										.table = s->want.table,
+										.client = wt_remote_table_client(s->want.table),
+										.spec = &s->want.spec,
+										.work = &s->work};
 		s->pg = pg;
 		copy_spec(s, spec);
 		take_ranges(s, spec->ranges, spec->nranges);
-		s->columns = wt_remote_filter_columns(s->want.table, &s->want.spec, &s->ncolumns);
+		wt_remote_request_init(&s->request);
 		look_for_changes(s, true);
 		begin(s);
 	}
@@ -454,10 +340,8 @@ void
 wt_remote_scan_restart(wide_scan *scan, const wide_range *ranges, int nranges)
 {
 	RemoteScan *s = (RemoteScan *) scan;
-	MemoryContext old = MemoryContextSwitchTo(s->cxt);
 
 	look_for_changes(s, false);
-	MemoryContextSwitchTo(old);
 	take_ranges(s, ranges, nranges);
 	begin(s);
 }
@@ -468,9 +352,9 @@ wt_remote_scan_close(wide_scan *scan)
 	RemoteScan *s = (RemoteScan *) scan;
 
 	hb_scan_close(s->scan);
-	free_rows(s, &s->rows, &s->more);
-	free_rows(s, &s->ahead, &s->ahead_more);
-	hb_filters_free(s->filters);
+	wt_remote_get_free(&s->request, &s->gets);
+	wt_remote_get_drop(&s->request, &s->ahead);
+	wt_remote_request_free(&s->request);
 	if (s->want.cells != NULL)
 		pfree(s->want.cells);
 	if (s->want.merged != NULL)
@@ -480,153 +364,21 @@ wt_remote_scan_close(wide_scan *scan)
 
 /* -------------------------------------------------------------- rows of HBase */
 
-/* Reads n rows with one call to each server.  The caller releases *rows. */
-static hb_status
-try_gets(RemoteScan *s, const hb_read *read, const hb_bytes *keys, int n, hb_rows **rows)
-{
-	hb_status status = hb_get_many(s->client, read, keys, n, rows);
-
-	s->work.calls++;
-	for (int i = 0; status == HB_OK && i < (*rows)->n; i++)
-		for (int c = 0; c < (*rows)->rows[i].n_cells; c++)
-			s->work.bytes += (*rows)->rows[i].key.len + (*rows)->rows[i].cells[c].qualifier.len +
-							 (*rows)->rows[i].cells[c].value.len;
-	return status;
-}
-
-static hb_rows *
-call_gets(RemoteScan *s, const hb_read *read, const hb_bytes *keys, int n)
-{
-	hb_rows *rows = NULL;
-	hb_status status = try_gets(s, read, keys, n, &rows);
-
-	if (status != HB_OK)
-		fail(s, status);
-	return rows;
-}
-
-/* Reads the keys for which no row has come again, with all that makes a row exist. */
-static void
-get_again(RemoteScan *s, const hb_read *read, const hb_bytes *keys, hb_rows *rows, hb_rows **more)
-{
-	hb_bytes *missing = palloc(sizeof(hb_bytes) * Max(1, rows->n));
-	int n = 0;
-
-	for (int i = 0; i < rows->n; i++)
-		if (rows->rows[i].n_cells == 0)
-			missing[n++] = keys[i];
-	if (n > 0)
-	{
-		*more = call_gets(s, read, missing, n);
-		n = 0;
-		for (int i = 0; i < rows->n; i++)
-			if (rows->rows[i].n_cells == 0)
-				rows->rows[i] = (*more)->rows[n++];
-	}
-	pfree(missing);
-}
-
-/* Reads n rows with all their cells.  Returns: false if one has too many. */
-static bool
-get_whole(RemoteScan *s, const hb_read *read, const hb_bytes *keys, int n, hb_rows **rows)
-{
-	hb_status status = try_gets(s, read, keys, n, rows);
-	bool whole = true;
-
-	if (status == HB_TOOLARGE)
-		return false;
-	if (status != HB_OK)
-		fail(s, status);
-	for (int i = 0; i < (*rows)->n; i++)
-		if ((*rows)->rows[i].n_cells > 0)
-			whole &= wt_remote_whole_note(s->want.table, &(*rows)->rows[i]);
-	if (whole)
-		return true;
-	hb_rows_free(s->client, *rows);
-	*rows = NULL;
-	return false;
-}
-
-/* Reads n rows into *rows, and into *more what belongs to it. */
-static void
-get_rows(RemoteScan *s, const hb_bytes *keys, int n, hb_rows **rows, hb_rows **more)
-{
-	hb_read read, first;
-
-	fill_read(s, &read);
-	if (s->whole)
-	{
-		if (get_whole(s, &read, keys, n, rows))
-			return;
-		make_filters(s, false);
-		fill_read(s, &read);
-	}
-	if (!s->two_steps)
-	{
-		*rows = call_gets(s, &read, keys, n);
-		return;
-	}
-	first = read;
-	first.filter = s->first_filter;
-	first.families = s->first_columns;
-	first.n_families = s->nfirst;
-	*rows = call_gets(s, &first, keys, n);
-	get_again(s, &read, keys, *rows, more);
-}
-
 void
 wt_remote_scan_prefetch(wide_scan *scan, const wide_range *keys, int n)
 {
 	RemoteScan *s = (RemoteScan *) scan;
-	int count = 0;
 
-	drop_ahead(s);
-	if (!may_have_rows(s))
-		return;
-	if (s->ahead_cxt == NULL)
-		s->ahead_cxt = AllocSetContextCreate(s->cxt, "keys", ALLOCSET_DEFAULT_SIZES);
-	MemoryContextReset(s->ahead_cxt);
-	s->keys = MemoryContextAlloc(s->ahead_cxt, sizeof(hb_bytes) * Max(1, n));
-	for (int i = 0; i < n; i++)
-	{
-		wide_bytes copy;
-
-		if (!may_be_key(keys[i].lo))
-			continue;
-		copy = copy_in(s->ahead_cxt, keys[i].lo);
-		s->keys[count++] = (hb_bytes) {copy.data, copy.len};
-	}
-	if (count > 0)
-		get_rows(s, s->keys, count, &s->ahead, &s->ahead_more);
-	s->nkeys = count;
-}
-
-/* Returns: the row of the key, if it was read ahead; NULL: it was not. */
-static const hb_row *
-find_ahead(const RemoteScan *s, wide_bytes key)
-{
-	int lo = 0, hi = s->nkeys;
-
-	while (lo < hi)
-	{
-		int mid = lo + (hi - lo) / 2;
-		int c = wt_bytes_cmp((wide_bytes) {s->keys[mid].data, s->keys[mid].len}, key);
-
-		if (c == 0)
-			return &s->ahead->rows[mid];
-		if (c < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return NULL;
+	wt_remote_get_ahead(&s->request, &s->ahead, keys, n, s->cxt);
 }
 
 /* Takes the row of the scan's only key, if it was read ahead. */
 static bool
 take_ahead(RemoteScan *s)
 {
-	const hb_row *row = s->nranges == 1 && s->nkeys > 0 ? find_ahead(s, s->ranges[0].lo) : NULL;
+	const hb_row *row = s->nranges == 1 && s->ahead.n > 0
+							? wt_remote_get_find(&s->ahead, s->ranges[0].lo)
+							: NULL;
 
 	if (row == NULL || s->next_get != 0)
 		return false;
@@ -652,9 +404,9 @@ get_some(RemoteScan *s)
 		keys[i] = (hb_bytes) {r->lo.data, r->lo.len};
 	}
 	s->next_get += reverse ? -n : n;
-	free_rows(s, &s->rows, &s->more);
+	wt_remote_get_free(&s->request, &s->gets);
 	s->next_row = 0;
-	get_rows(s, keys, n, &s->rows, &s->more);
+	wt_remote_get(&s->request, keys, n, &s->gets);
 	pfree(keys);
 }
 
@@ -703,7 +455,7 @@ static void
 leave_whole(RemoteScan *s, wide_bytes key, bool again)
 {
 	drop_scan(s);
-	make_filters(s, false);
+	wt_remote_request_filter(&s->request, false);
 	if (key.len > 0)
 		begin_again(s, key, again);
 	else
@@ -716,9 +468,9 @@ fetch_point(RemoteScan *s)
 {
 	for (;;)
 	{
-		while (s->rows != NULL && s->next_row < s->rows->n)
+		while (s->gets.rows != NULL && s->next_row < s->gets.rows->n)
 		{
-			s->row = s->rows->rows[s->next_row++];
+			s->row = s->gets.rows->rows[s->next_row++];
 			if (s->row.n_cells > 0)
 			{
 				s->has_row = true;
@@ -751,7 +503,7 @@ fetch_whole(RemoteScan *s)
 		return false;
 	}
 	if (status != HB_OK && status != HB_END)
-		fail(s, status);
+		wt_remote_request_fail(&s->request, status);
 	s->ended = status == HB_END;
 	if (s->ended)
 		return true;
@@ -789,7 +541,7 @@ fetch(RemoteScan *s)
 		if (s->ended)
 			return;
 	}
-	if (s->whole && fetch_whole(s))
+	if (s->request.whole && fetch_whole(s))
 	{
 		s->read++;
 		return;
@@ -798,7 +550,7 @@ fetch(RemoteScan *s)
 		return;
 	status = hb_scan_next(s->scan, &s->row);
 	if (status != HB_OK && status != HB_END)
-		fail(s, status);
+		wt_remote_request_fail(&s->request, status);
 	s->read++;
 	s->has_row = status == HB_OK;
 	s->ended = status == HB_END;
