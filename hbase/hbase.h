@@ -12,8 +12,8 @@
  *    hb_client_error() describes the last failure.
  *  - Waiting is done by host->wait only.  When that returns -1, the function returns
  *    HB_INTERRUPTED at once; connections on which an answer is due are closed, since it may still
- *    come.  The client stays usable.  Exceptions: names of hosts are looked up with getaddrinfo, and
- *    tickets of Kerberos are asked for by its library, both of which block.
+ *    come.  The client stays usable.  Exceptions, which block: names of hosts are looked up with
+ *    getaddrinfo, and the library of Kerberos asks for tickets.
  *  - A call that fails is repeated until it succeeds, cannot succeed, or options.timeout_ms is
  * over.
  *    Reads and puts are simply repeated; increments, appends and checks carry a nonce by which the
