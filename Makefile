@@ -28,7 +28,8 @@ SOURCES := $(sort $(foreach d,engine fdw,$(wildcard $(TOP)$d/*.c $(TOP)$d/*/*.c)
 OBJS = $(patsubst $(TOP)%.c,%.o,$(SOURCES))
 
 # The engine "hbase" (hbase/, fdw/remote/) needs protobuf-c, its library and its compiler.  HBASE=0
-# builds without it.
+# builds without it.  It authenticates by Kerberos where MIT's GSSAPI library is there, too;
+# HBASE_KERBEROS=0 builds without that.
 HBASE ?= $(shell pkg-config --exists libprotobuf-c 2>/dev/null && command -v protoc-c >/dev/null && echo 1)
 ifeq ($(HBASE),1)
 # hbase.mk has rules, the first target is still PGXS's
@@ -102,6 +103,8 @@ engine/%.o fdw/%.o hbase/%.o: override CFLAGS := $(filter-out -Wdeclaration-afte
 # before version 16 PostgreSQL's macros do not mark its entry points as visible.
 # After the line above, which sets the flags anew.
 engine/%.o hbase/%.o: override CFLAGS += -fvisibility=hidden
+
+hbase/gss.o hbase/gss.bc: override CPPFLAGS += $(HBASE_GSS_CFLAGS)
 
 # a program: the engine without a server
 program/widetable_check: program/widetable_check.o $(filter engine/%,$(OBJS))

@@ -1,6 +1,7 @@
 /* client.c - making and freeing clients; declared in hbase.h */
 #include <stdlib.h>
 #include <sys/random.h>
+#include "hbase/gss.h"
 #include "hbase/region.h"
 
 #define TIMEOUT_MS		   60000
@@ -65,6 +66,50 @@ parse_nodes(hb_client *client, const char *nodes)
 	}
 }
 
+/* Copies a text; NULL stays NULL. */
+static hb_status
+copy_text(const hb_client *c, char **to, const char *from)
+{
+	*to = NULL;
+	if (from == NULL)
+		return HB_OK;
+	*to = c->host.alloc(c->host.ctx, strlen(from) + 1);
+	if (*to == NULL)
+		return HB_NOMEM;
+	memcpy(*to, from, strlen(from) + 1);
+	return HB_OK;
+}
+
+static hb_status
+copy_kerberos(hb_client *c, const hb_kerberos *from)
+{
+	hb_kerberos_state *k = c->host.alloc(c->host.ctx, sizeof *k);
+
+	if (k == NULL)
+		return HB_NOMEM;
+	memset(k, 0, sizeof *k);
+	c->kerberos = k;
+	k->protection = from->protection;
+	HB_TRY(copy_text(c, &k->service, from->service != NULL ? from->service : "hbase"));
+	HB_TRY(copy_text(c, &k->principal, from->principal));
+	HB_TRY(copy_text(c, &k->keytab, from->keytab));
+	return copy_text(c, &k->cache, from->cache);
+}
+
+static void
+free_kerberos(hb_client *c)
+{
+	hb_kerberos_state *k = c->kerberos;
+
+	if (k == NULL)
+		return;
+	c->host.free(c->host.ctx, k->service);
+	c->host.free(c->host.ctx, k->principal);
+	c->host.free(c->host.ctx, k->keytab);
+	c->host.free(c->host.ctx, k->cache);
+	c->host.free(c->host.ctx, k);
+}
+
 static hb_status
 init(hb_client *c, const hb_options *o)
 {
@@ -86,10 +131,9 @@ init(hb_client *c, const hb_options *o)
 		c->nonce_group = (uint64_t) hb_now(c) ^ (uint64_t) (uintptr_t) c;
 	c->nonce >>= 2;
 	c->nonce_group |= 1; /* 0 means none */
-	c->user = c->host.alloc(c->host.ctx, strlen(user) + 1);
-	if (c->user == NULL)
-		return HB_NOMEM;
-	memcpy(c->user, user, strlen(user) + 1);
+	HB_TRY(copy_text(c, &c->user, user));
+	if (o->kerberos != NULL)
+		HB_TRY(copy_kerberos(c, o->kerberos));
 	return parse_nodes(c, o->nodes);
 }
 
@@ -136,7 +180,20 @@ hb_client_free(hb_client *client)
 	hb_memory_free(&host, &client->cells);
 	host.free(host.ctx, client->nodes);
 	host.free(host.ctx, client->user);
+	free_kerberos(client);
 	host.free(host.ctx, client);
+}
+
+bool
+hb_client_has_kerberos(void)
+{
+	return hb_gss_built();
+}
+
+const char *
+hb_client_user(const hb_client *client)
+{
+	return client->kerberos != NULL ? client->kerberos->authenticated : client->user;
 }
 
 void

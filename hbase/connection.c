@@ -10,12 +10,23 @@
 #include "hbase/proto/rpc.pb-c.h"
 #include "hbase/wire.h"
 
-#define RECEIVE	   ((size_t) 64 * 1024)		  /* bytes that are received at a time */
-#define GROW	   ((size_t) 1024 * 1024)	  /* room that a length alone is worth */
-#define KEEP	   ((size_t) 4 * 1024 * 1024) /* the largest buffer that is kept */
-#define IDLE_US	   ((int64_t) 1000000) /* from then on a connection is looked at before use */
-#define FATAL_CALL UINT32_MAX		   /* the id of an answer that is meant for all calls */
-#define LENGTH_MAX ((size_t) 1 << 30)  /* of a frame; a larger one is no length */
+#define RECEIVE		  ((size_t) 64 * 1024)		 /* bytes that are received at a time */
+#define GROW		  ((size_t) 1024 * 1024)	 /* room that a length alone is worth */
+#define KEEP		  ((size_t) 4 * 1024 * 1024) /* the largest buffer that is kept */
+#define IDLE_US		  ((int64_t) 1000000) /* from then on a connection is looked at before use */
+#define AUTH_SIMPLE	  80				  /* in the preamble */
+#define AUTH_KERBEROS 81
+#define FATAL_CALL	  UINT32_MAX		 /* the id of an answer that is meant for all calls */
+#define LENGTH_MAX	  ((size_t) 1 << 30) /* of a frame; a larger one is no length */
+
+/* Empties a buffer, and frees a large one. */
+static void
+empty(hb_client *client, hb_buffer *b)
+{
+	b->len = 0;
+	if (b->cap > KEEP)
+		hb_memory_free(&client->host, b);
+}
 
 /* the version of HBase's own client that behaves like this one */
 #define LIKE	   "2.5.0"
@@ -29,11 +40,12 @@ close_socket(hb_client *client, hb_connection *c)
 		close(c->fd);
 	c->fd = -1;
 	c->connected = false;
-	c->out.len = c->sent = c->in.len = 0;
-	if (c->in.cap > KEEP)
-		hb_memory_free(&client->host, &c->in);
-	if (c->out.cap > KEEP)
-		hb_memory_free(&client->host, &c->out);
+	hb_sasl_end(client, &c->sasl);
+	c->sent = 0;
+	empty(client, &c->out);
+	empty(client, &c->in);
+	empty(client, &c->frames);
+	empty(client, &c->pieces);
 }
 
 void
@@ -138,18 +150,25 @@ try_addresses(hb_connection *c)
 	return false;
 }
 
-static hb_status
-append_preamble(hb_client *client, hb_connection *c)
+hb_buffer *
+hb_connection_frames(hb_client *client, hb_connection *c)
 {
-	static const uint8_t preamble[] = {'H', 'B', 'a', 's', 0, 80}; /* version 0, simple */
+	return client->kerberos != NULL ? &c->frames : &c->out;
+}
+
+/* With Kerberos the servers take the user from the authentication. */
+static hb_status
+append_header(hb_client *client, hb_connection *c)
+{
 	Hbp__ConnectionHeader h = HBP__CONNECTION_HEADER__INIT;
 	Hbp__UserInformation user = HBP__USER_INFORMATION__INIT;
 	Hbp__VersionInfo version = HBP__VERSION_INFO__INIT;
+	hb_buffer *out = hb_connection_frames(client, c);
 	uint8_t length[4];
 	size_t n;
 
 	user.effective_user = hb_pb(hb_text(client->user));
-	h.user_info = &user;
+	h.user_info = client->kerberos != NULL ? NULL : &user;
 	h.has_service_name = h.has_cell_block_codec_class = 1;
 	h.service_name = hb_pb(hb_text(c->service));
 	h.cell_block_codec_class = hb_pb(hb_text(HB_CELL_BLOCK_CODEC));
@@ -162,11 +181,21 @@ append_preamble(hb_client *client, hb_connection *c)
 	h.version_info = &version;
 	n = protobuf_c_message_get_packed_size(&h.base);
 	hb_wire_put32(length, (uint32_t) n);
-	HB_TRY(hb_memory_append(&client->host, &c->out, preamble, sizeof preamble));
-	HB_TRY(hb_memory_append(&client->host, &c->out, length, sizeof length));
-	HB_TRY(hb_memory_reserve(&client->host, &c->out, n));
-	c->out.len += protobuf_c_message_pack(&h.base, c->out.data + c->out.len);
+	HB_TRY(hb_memory_append(&client->host, out, length, sizeof length));
+	HB_TRY(hb_memory_reserve(&client->host, out, n));
+	out->len += protobuf_c_message_pack(&h.base, out->data + out->len);
 	return HB_OK;
+}
+
+static hb_status
+append_preamble(hb_client *client, hb_connection *c)
+{
+	static const uint8_t magic[] = {'H', 'B', 'a', 's', 0}; /* version 0 */
+	uint8_t method = client->kerberos != NULL ? AUTH_KERBEROS : AUTH_SIMPLE;
+
+	HB_TRY(hb_memory_append(&client->host, &c->out, magic, sizeof magic));
+	HB_TRY(hb_memory_append(&client->host, &c->out, &method, 1));
+	return append_header(client, c);
 }
 
 static hb_status
@@ -282,10 +311,30 @@ finish_connecting(hb_client *client, hb_connection *c)
 	return false;
 }
 
+/* Begins to authenticate, or gives frames to out that wait for the end of that.  Returns false if
+ * the connection has failed. */
+static bool
+secure(hb_client *client, hb_connection *c)
+{
+	hb_failure f;
+	hb_status st = HB_OK;
+
+	if (client->kerberos == NULL)
+		return true;
+	if (c->sasl.state == HB_SASL_IDLE)
+		st = hb_sasl_begin(client, &c->server, &c->sasl, &c->out, &f);
+	else if (c->sasl.state == HB_SASL_DONE && c->frames.len > 0)
+		st = hb_sasl_send(client, &c->sasl, &c->frames, &c->out, &f);
+	if (st == HB_OK)
+		return true;
+	hb_connection_fail(client, c, &f);
+	return false;
+}
+
 void
 hb_connection_flush(hb_client *client, hb_connection *c)
 {
-	if (c->fd < 0 || !finish_connecting(client, c))
+	if (c->fd < 0 || !finish_connecting(client, c) || !secure(client, c))
 		return;
 	while (c->sent < c->out.len)
 	{
@@ -302,9 +351,8 @@ hb_connection_flush(hb_client *client, hb_connection *c)
 		}
 		c->sent += (size_t) r;
 	}
-	c->sent = c->out.len = 0;
-	if (c->out.cap > KEEP)
-		hb_memory_free(&client->host, &c->out);
+	c->sent = 0;
+	empty(client, &c->out);
 }
 
 /* ---- receiving ---- */
@@ -458,6 +506,19 @@ take_frame(hb_client *client, hb_connection *c, size_t len)
 	}
 }
 
+/* Instead of the first frame there is a refusal of the authentication.  Returns 0 if it is whole
+ * and the connection has failed, else 1. */
+static size_t
+take_refusal(hb_client *client, hb_connection *c)
+{
+	hb_failure f;
+
+	if (hb_sasl_read_refusal(&c->server, hb_memory_bytes(&c->in), &f) == HB_OK)
+		return 1;
+	hb_connection_fail(client, c, &f);
+	return 0;
+}
+
 /* Deals with all whole frames in c->in.  Returns the bytes that are missing of the next one, as far
  * as its length is known; 0 if the connection was closed. */
 static size_t
@@ -467,6 +528,8 @@ take_frames(hb_client *client, hb_connection *c)
 	{
 		size_t n = hb_wire_get32(c->in.data);
 
+		if (client->kerberos != NULL && hb_sasl_is_refusal(&c->sasl, hb_memory_bytes(&c->in)))
+			return take_refusal(client, c);
 		if (n > client->max_response || n > LENGTH_MAX)
 		{
 			hb_failure f;
@@ -484,30 +547,60 @@ take_frames(hb_client *client, hb_connection *c)
 		}
 		if (c->in.len < 4 + n)
 			return 4 + n - c->in.len;
+		/* before the frame, which may end the connection, and its authentication */
+		c->sasl.heard = true;
 		take_frame(client, c, 4 + n);
 	}
 	return c->fd < 0 ? 0 : 4 - c->in.len;
 }
 
+/* Returns where bytes of the server are received. */
+static hb_buffer *
+incoming(hb_connection *c)
+{
+	return c->sasl.state == HB_SASL_DONE && c->sasl.sealed ? &c->pieces : &c->in;
+}
+
+/* Deals with all that is whole of what has been received.  Returns as take_frames. */
+static size_t
+take(hb_client *client, hb_connection *c)
+{
+	hb_failure f;
+	hb_status st;
+
+	if (client->kerberos == NULL || (c->sasl.state == HB_SASL_DONE && !c->sasl.sealed))
+		return take_frames(client, c);
+	if (c->sasl.state == HB_SASL_DONE)
+		st = hb_sasl_open(client, &c->server, &c->sasl, &c->pieces, &c->in, &f);
+	else
+		st = hb_sasl_take(client, &c->server, &c->sasl, &c->in, &c->out, &f);
+	if (st != HB_OK)
+		hb_connection_fail(client, c, &f);
+	else if (c->sasl.state == HB_SASL_DONE && c->sasl.sealed)
+		(void) take_frames(client, c);
+	return c->fd < 0 ? 0 : 1;
+}
+
 static void
 receive(hb_client *client, hb_connection *c)
 {
-	size_t missing = take_frames(client, c);
+	size_t missing = take(client, c);
 
 	while (missing > 0)
 	{
+		hb_buffer *in = incoming(c);
 		size_t room = missing < RECEIVE ? RECEIVE : missing;
 		ssize_t r;
 
 		/* memory grows with what has come, not with what was announced */
-		if (room > c->in.len + GROW)
-			room = c->in.len + GROW;
-		if (hb_memory_reserve(&client->host, &c->in, room) != HB_OK)
+		if (room > in->len + GROW)
+			room = in->len + GROW;
+		if (hb_memory_reserve(&client->host, in, room) != HB_OK)
 		{
 			no_memory(client, c);
 			return;
 		}
-		r = recv(c->fd, c->in.data + c->in.len, room, 0);
+		r = recv(c->fd, in->data + in->len, room, 0);
 		if (r < 0 && errno == EINTR)
 			continue;
 		if (r < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
@@ -517,8 +610,8 @@ receive(hb_client *client, hb_connection *c)
 			lost(client, c, r == 0 ? "the server has closed it" : strerror(errno));
 			return;
 		}
-		c->in.len += (size_t) r;
-		missing = take_frames(client, c);
+		in->len += (size_t) r;
+		missing = take(client, c);
 		if (c->calls == NULL || (size_t) r < room)
 			return;
 	}
@@ -527,9 +620,14 @@ receive(hb_client *client, hb_connection *c)
 void
 hb_connection_pump(hb_client *client, hb_connection *c)
 {
+	hb_sasl_state before = c->sasl.state;
+
 	hb_connection_flush(client, c);
 	if (c->fd >= 0 && c->connected)
 		receive(client, c);
+	/* an answer to the authentication may have made something to send */
+	if (client->kerberos != NULL && before != HB_SASL_DONE)
+		hb_connection_flush(client, c);
 }
 
 /* ---- closing ---- */
@@ -558,6 +656,8 @@ hb_connection_free(hb_client *client)
 		client->connections = c->next;
 		hb_memory_free(&client->host, &c->in);
 		hb_memory_free(&client->host, &c->out);
+		hb_memory_free(&client->host, &c->frames);
+		hb_memory_free(&client->host, &c->pieces);
 		client->host.free(client->host.ctx, c);
 	}
 }

@@ -7,7 +7,7 @@
 #define HB_CONNECTION_H
 
 #include <sys/socket.h>
-#include "hbase/state.h"
+#include "hbase/sasl.h"
 
 typedef enum hb_call_state
 {
@@ -44,8 +44,11 @@ typedef struct hb_connection
 	int n_addresses;
 	int address; /* the one in use */
 	hb_buffer out;
-	size_t sent;  /* of out */
-	hb_buffer in; /* the beginning of a frame */
+	size_t sent;	  /* of out */
+	hb_buffer in;	  /* the beginning of a frame; before the authentication: of its answers */
+	hb_sasl sasl;	  /* with Kerberos, and so the two below */
+	hb_buffer frames; /* that wait for the authentication, or to be sealed */
+	hb_buffer pieces; /* sealed: the beginning of one */
 	hb_call *calls;
 	int64_t used_us; /* the last answer */
 } hb_connection;
@@ -58,7 +61,10 @@ typedef struct hb_connection
 extern hb_status hb_connection_get(hb_client *client, const hb_server *server, const char *service,
 								   hb_connection **connection);
 
-/* Adds a call whose frame was appended to out. */
+/* Returns where frames are appended that will be sent. */
+extern hb_buffer *hb_connection_frames(hb_client *client, hb_connection *connection);
+
+/* Adds a call whose frame was appended there. */
 extern void hb_connection_add(hb_connection *connection, hb_call *call);
 
 /* Takes a call off its connection; its answer will be thrown away. */

@@ -93,6 +93,13 @@ hb_exception_meaning(hb_bytes java_class, hb_bytes text, hb_do_not_retry retry, 
 
 	if (newline != NULL)
 		first.len = (size_t) (newline - text.data);
+	/* a client that has not authenticated is told so in words, too */
+	if (hb_memory_equal(name, hb_text("AccessDeniedException")) &&
+		contains(first, "Authentication is required"))
+	{
+		*cure = HB_CURE_NONE;
+		return HB_AUTH;
+	}
 	for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
 	{
 		if (hb_memory_equal(name, hb_text(meanings[i].name)))

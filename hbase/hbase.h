@@ -12,8 +12,8 @@
  *    hb_client_error() describes the last failure.
  *  - Waiting is done by host->wait only.  When that returns -1, the function returns
  *    HB_INTERRUPTED at once; connections on which an answer is due are closed, since it may still
- *    come.  The client stays usable.  An exception: names of hosts are looked up with getaddrinfo,
- *    which blocks.
+ *    come.  The client stays usable.  Exceptions, which block: names of hosts are looked up with
+ *    getaddrinfo, and the library of Kerberos asks for tickets.
  *  - A call that fails is repeated until it succeeds, cannot succeed, or options.timeout_ms is
  * over.
  *    Reads and puts are simply repeated; increments, appends and checks carry a nonce by which the
@@ -51,6 +51,7 @@ typedef enum hb_status
 	HB_DISABLED,  /* the table is disabled */
 	HB_EXISTS,	  /* the table exists */
 	HB_DENIED,	  /* access denied */
+	HB_AUTH,	  /* authentication failed: no ticket, or the server refuses it, or demands one */
 	HB_BUSY,	  /* overload or quota, until the timeout */
 	HB_NOTNUMBER, /* increment of a cell that is not 8 bytes long */
 	HB_TOOLARGE,  /* a request, cell or answer is beyond a limit */
@@ -123,17 +124,40 @@ typedef struct hb_host
 
 typedef struct hb_client hb_client;
 
+/* What is done with messages after the authentication, as hbase.rpc.protection has it. */
+typedef enum hb_protection
+{
+	HB_PROTECTION_ANY = 0,			  /* the strongest that the server offers */
+	HB_PROTECTION_AUTHENTICATION = 1, /* nothing */
+	HB_PROTECTION_INTEGRITY = 2,	  /* changes are detected */
+	HB_PROTECTION_PRIVACY = 4		  /* they are encrypted, too */
+} hb_protection;
+
+/*
+ * Authentication by Kerberos (SASL, GSSAPI).  Server and client prove who they are; a server that
+ * does not authenticate its clients is refused.
+ */
+typedef struct hb_kerberos
+{
+	const char *service;   /* of the servers' principals service/host@REALM; "hbase" */
+	const char *principal; /* the client's; the first of the keytab, or the cache's */
+	const char *keytab;	   /* tickets are got with it, and kept in memory of this client; or: */
+	const char *cache;	   /* tickets are taken from it; neither: the process's own credentials */
+	hb_protection protection;
+} hb_kerberos;
+
 /* Zero or NULL: the default. */
 typedef struct hb_options
 {
-	const char *nodes;		/* "host:port,host:port": masters or region servers; required */
-	const char *user;		/* the name that servers believe; "root" */
-	int timeout_ms;			/* a whole operation with its repetitions; 60000 */
-	int call_timeout_ms;	/* one call, before another server is tried; timeout_ms / 3 */
-	int connect_timeout_ms; /* how long no node may answer before HB_CONNECT; 5000 */
-	size_t max_response;	/* the largest answer that is read, in bytes; 256 MB */
-	size_t max_request;		/* of a write to one server, in bytes of cells; 2 MB */
-	int max_rows;			/* of a write or get to one server; 5000 */
+	const char *nodes;			 /* "host:port,host:port": masters or region servers; required */
+	const char *user;			 /* the name that servers believe; "root"; not with Kerberos */
+	const hb_kerberos *kerberos; /* NULL: no authentication (SIMPLE) */
+	int timeout_ms;				 /* a whole operation with its repetitions; 60000 */
+	int call_timeout_ms;		 /* one call, before another server is tried; timeout_ms / 3 */
+	int connect_timeout_ms;		 /* how long no node may answer before HB_CONNECT; 5000 */
+	size_t max_response;		 /* the largest answer that is read, in bytes; 256 MB */
+	size_t max_request;			 /* of a write to one server, in bytes of cells; 2 MB */
+	int max_rows;				 /* of a write or get to one server; 5000 */
 } hb_options;
 
 /*
@@ -142,6 +166,13 @@ typedef struct hb_options
  * Errors: HB_NOMEM; HB_INVALID if nodes is not a list of host:port.
  */
 extern hb_status hb_client_new(const hb_options *options, const hb_host *host, hb_client **client);
+
+/* Returns true if the client was built with Kerberos.  Else its use fails with HB_AUTH. */
+extern bool hb_client_has_kerberos(void);
+
+/* Returns the name under which the servers know the client; with Kerberos the principal, which is
+ * empty before the first authentication. */
+extern const char *hb_client_user(const hb_client *client);
 
 /* Closes all connections and frees the client; its scans must have been closed.  NULL is
  * allowed. */

@@ -22,11 +22,18 @@ ask_node(hb_client *client, const hb_server *node, const char *method,
 	return st;
 }
 
+/* Returns true if it makes no sense to ask again. */
+static bool
+is_final(hb_status st)
+{
+	return st == HB_PROTOCOL || st == HB_DENIED;
+}
+
 /* Asks one node after the other, beginning with the one that answered last. */
 static hb_status
 ask(hb_client *client, const char *method, const ProtobufCMessageDescriptor *type, void *message)
 {
-	hb_failure first;
+	hb_failure first = {0};
 
 	for (int i = 0; i < client->n_nodes; i++)
 	{
@@ -38,15 +45,17 @@ ask(hb_client *client, const char *method, const ProtobufCMessageDescriptor *typ
 			client->good_node = node;
 			return HB_OK;
 		}
-		if (st == HB_INTERRUPTED || st == HB_NOMEM)
+		/* the credentials are the same for all, and a KDC that is away takes its time */
+		if (st == HB_INTERRUPTED || st == HB_NOMEM || st == HB_AUTH)
 			return st;
-		if (i == 0)
+		/* that a node was down matters less than why another one has refused */
+		if (i == 0 || (is_final(st) && !is_final(first.error.status)))
 			first = client->failure;
 	}
 	client->failure = first;
-	if (first.error.java_class[0] == 0 && first.error.status != HB_PROTOCOL)
+	if (first.error.java_class[0] == 0 && !is_final(first.error.status))
 		client->failure.error.status = HB_CONNECT;
-	client->failure.cure = first.error.status == HB_PROTOCOL ? HB_CURE_NONE : HB_CURE_RELOCATE;
+	client->failure.cure = is_final(first.error.status) ? HB_CURE_NONE : HB_CURE_RELOCATE;
 	return client->failure.error.status;
 }
 

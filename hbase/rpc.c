@@ -35,7 +35,7 @@ hb_rpc_send(hb_client *client, hb_call *call, const hb_server *server, const cha
 		meta.length = (uint32_t) cells.len;
 		h.cell_block_meta = &meta;
 	}
-	st = hb_wire_frame(&client->host, &c->out, &h.base, param, cells);
+	st = hb_wire_frame(&client->host, hb_connection_frames(client, c), &h.base, param, cells);
 	if (st != HB_OK)
 		return hb_status_fail(client, st, "%s",
 							  st == HB_NOMEM ? NOMEM_TEXT : "the request is too large");

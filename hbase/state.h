@@ -21,6 +21,18 @@ typedef struct hb_failure
 	bool doubtful; /* the server did not say whether another try is of use */
 } hb_failure;
 
+/* What Kerberos needs, and has told. */
+typedef struct hb_kerberos_state
+{
+	char *service;
+	char *principal; /* NULL, also below: not given */
+	char *keytab;
+	char *cache;
+	hb_protection protection;
+	char own_cache[64];		 /* the name of the cache for tickets got with the keytab; or empty */
+	char authenticated[256]; /* the principal of the last authentication, or empty */
+} hb_kerberos_state;
+
 struct hb_connection;
 struct hb_table_entry;
 
@@ -28,6 +40,7 @@ struct hb_client
 {
 	hb_host host;
 	char *user;
+	hb_kerberos_state *kerberos; /* NULL: the servers believe the name */
 	int timeout_ms;
 	int call_timeout_ms;
 	int connect_timeout_ms;

@@ -7,9 +7,10 @@ const char *
 hb_status_name(hb_status status)
 {
 	static const char *const names[] = {
-		"HB_OK",	  "HB_END",		  "HB_INTERRUPTED", "HB_NOMEM",	   "HB_CONNECT",  "HB_LOST",
-		"HB_TIMEOUT", "HB_NOTABLE",	  "HB_NOFAMILY",	"HB_DISABLED", "HB_EXISTS",	  "HB_DENIED",
-		"HB_BUSY",	  "HB_NOTNUMBER", "HB_TOOLARGE",	"HB_INVALID",  "HB_PROTOCOL", "HB_REMOTE"};
+		"HB_OK",	   "HB_END",	 "HB_INTERRUPTED", "HB_NOMEM",	  "HB_CONNECT",
+		"HB_LOST",	   "HB_TIMEOUT", "HB_NOTABLE",	   "HB_NOFAMILY", "HB_DISABLED",
+		"HB_EXISTS",   "HB_DENIED",	 "HB_AUTH",		   "HB_BUSY",	  "HB_NOTNUMBER",
+		"HB_TOOLARGE", "HB_INVALID", "HB_PROTOCOL",	   "HB_REMOTE"};
 
 	_Static_assert(sizeof names / sizeof *names == HB_REMOTE + 1, "a name for each status");
 	return (unsigned) status <= HB_REMOTE ? names[status] : "HB_?";

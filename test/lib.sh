@@ -93,7 +93,7 @@ find_pg() {
 # sets PG_CONFIG, PG_VERSION and BIN
 get_tools() {
 	if have dpkg-query; then
-		need_packages gcc make libc6-dev libzstd-dev libxxhash-dev libprotobuf-c-dev protobuf-c-compiler pkg-config gzip xz-utils perl-base "$@"
+		need_packages gcc make libc6-dev libzstd-dev libxxhash-dev libkrb5-dev libprotobuf-c-dev protobuf-c-compiler pkg-config gzip xz-utils perl-base "$@"
 		if [ -n "${PG_CONFIG:-}" ]; then :
 		elif ! find_pg; then
 			MISSING="postgresql-NN postgresql-server-dev-NN"

@@ -45,10 +45,11 @@ typedef struct Connection
 {
 	ConnectionKey key; /* hash key */
 	hb_client *client; /* NULL: none yet */
-	bool stale;		   /* the server or the user mapping has changed */
+	bool stale;		   /* the server, the user mapping or the role has changed */
+	bool kerberos;	   /* the client authenticates */
 
 	/* what has happened */
-	char name[NAMEDATALEN]; /* that the servers are told; longer ones are cut here */
+	char name[NAMEDATALEN]; /* that the servers know; longer ones are cut here */
 	TimestampTz since;
 	int64 waits, wait_us, retries, errors;
 	char last_error[256];
@@ -154,7 +155,8 @@ cut_text(char *to, const char *text, size_t size)
 	to[len] = '\0';
 }
 
-/* A server or a user mapping has changed: which one is not worth finding out. */
+/* A server, a user mapping or a role, which may not be a superuser any more, has changed: which one
+ * is not worth finding out. */
 static void
 mark_stale(Datum arg, int cache, uint32 hash)
 {
@@ -186,13 +188,36 @@ end_stale(XactEvent event, void *arg)
 		}
 }
 
-/* Returns: the name under which the user is known to the server's cluster. */
-static char *
-user_name(const ConnectionKey *key)
+/* What a user mapping says. */
+typedef struct Mapping
+{
+	char *user; /* NULL, also below: not given */
+	char *principal, *keytab, *cache;
+	bool server_credentials;
+} Mapping;
+
+static void
+take_mapping_option(Mapping *m, DefElem *def)
+{
+	if (strcmp(def->defname, "user") == 0)
+		m->user = defGetString(def);
+	else if (strcmp(def->defname, "principal") == 0)
+		m->principal = defGetString(def);
+	else if (strcmp(def->defname, "keytab") == 0)
+		m->keytab = defGetString(def);
+	else if (strcmp(def->defname, "credential_cache") == 0)
+		m->cache = defGetString(def);
+	else if (strcmp(def->defname, "server_credentials") == 0)
+		m->server_credentials = defGetBoolean(def);
+}
+
+/* Reads the user's mapping, or that of PUBLIC; all is empty if there is none. */
+static Mapping
+read_mapping(const ConnectionKey *key)
 {
 	HeapTuple tup = SearchSysCache2(USERMAPPINGUSERSERVER, ObjectIdGetDatum(key->user),
 									ObjectIdGetDatum(key->server));
-	char *name = NULL;
+	Mapping m = {0};
 	ListCell *lc;
 
 	if (!HeapTupleIsValid(tup))
@@ -202,11 +227,94 @@ user_name(const ConnectionKey *key)
 	{
 		ReleaseSysCache(tup);
 		foreach(lc, GetUserMapping(key->user, key->server)->options)
-			if (strcmp(((DefElem *) lfirst(lc))->defname, "user") == 0)
-				name = defGetString(lfirst(lc));
+			take_mapping_option(&m, lfirst(lc));
 	}
-	return name != NULL ? name : GetUserNameFromId(key->user, false);
+	return m;
 }
+
+/* ----------------------------------------------------------------- Kerberos */
+
+static const char *
+server_name(const ConnectionKey *key)
+{
+	return GetForeignServer(key->server)->servername;
+}
+
+/*
+ * Which credentials the user may show.  The tickets of the server process are not its users': they
+ * are used for superusers, and for those to whom a superuser has given some of them by a user
+ * mapping (the validator sees to that).
+ */
+static void
+check_credentials(const ConnectionKey *key, const Mapping *m)
+{
+	const char *cache = getenv("KRB5CCNAME");
+
+	if (m->user != NULL)
+		ereport(ERROR, (errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
+						errmsg("option \"user\" of a user mapping is not for server \"%s\"",
+							   server_name(key)),
+						errdetail("It has authentication 'kerberos': the cluster knows the user by "
+								  "its principal.")));
+	if (m->keytab != NULL || m->cache != NULL)
+		return;
+	if (!m->server_credentials && !superuser_arg(key->user))
+		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+						errmsg("role \"%s\" has no credentials for server \"%s\"",
+							   GetUserNameFromId(key->user, false), server_name(key)),
+						errhint("A superuser can give it some by a user mapping with option "
+								"\"keytab\", \"credential_cache\" or \"server_credentials\".")));
+	/* PostgreSQL has put the tickets there that the session's client has delegated */
+	if (cache != NULL && strncmp(cache, "MEMORY:", 7) == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("the credentials of the server process are not there in this session"),
+				 errdetail("Its client's delegated credentials have taken their place."),
+				 errhint("Name a keytab or a cache of tickets in the user mapping.")));
+}
+
+static hb_kerberos
+kerberos_options(const ConnectionKey *key, const Mapping *m, const WtPlace *place)
+{
+	static const hb_protection protections[] = {[WT_PROTECT_ANY] = HB_PROTECTION_ANY,
+												[WT_PROTECT_NOTHING] = HB_PROTECTION_AUTHENTICATION,
+												[WT_PROTECT_INTEGRITY] = HB_PROTECTION_INTEGRITY,
+												[WT_PROTECT_PRIVACY] = HB_PROTECTION_PRIVACY};
+
+	if (!hb_client_has_kerberos())
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						errmsg("server \"%s\" has authentication 'kerberos', and this library was "
+							   "built without Kerberos",
+							   server_name(key)),
+						errhint("Build it where MIT's GSSAPI library and its headers are "
+								"(libkrb5-dev).")));
+	check_credentials(key, m);
+	return (hb_kerberos) {.service = place->service[0] != '\0' ? place->service : NULL,
+						  .principal = m->principal,
+						  .keytab = m->keytab,
+						  .cache = m->cache,
+						  .protection = protections[place->protection]};
+}
+
+/* The hint of an error about authentication. */
+static const char *
+authentication_hint(const hb_client *client)
+{
+	HASH_SEQ_STATUS scan;
+	Connection *c;
+	bool kerberos = false;
+
+	hash_seq_init(&scan, connections);
+	while ((c = hash_seq_search(&scan)) != NULL)
+		kerberos |= c->client == client && c->kerberos;
+	return kerberos
+			   ? "See that the tickets, or the keytab, of the user mapping are valid, and that "
+				 "\"nodes\", \"kerberos_service\" and \"rpc_protection\" are those of the cluster."
+			   : "The cluster demands authentication: ALTER SERVER ... OPTIONS (ADD authentication "
+				 "'kerberos').";
+}
+
+/* ------------------------------------------------------------------ clients */
 
 static hb_client *
 connect_to(Connection *c, const WtPlace *place)
@@ -218,8 +326,11 @@ connect_to(Connection *c, const WtPlace *place)
 						  .free = give_memory,
 						  .now_us = now_us,
 						  .report = report};
-	hb_options options = {
-		.nodes = place->nodes, .user = user_name(&c->key), .timeout_ms = place->timeout_ms};
+	Mapping m = read_mapping(&c->key);
+	hb_options options = {.nodes = place->nodes,
+						  .user = m.user != NULL ? m.user : GetUserNameFromId(c->key.user, false),
+						  .timeout_ms = place->timeout_ms};
+	hb_kerberos kerberos;
 	hb_client *client;
 	hb_status status;
 
@@ -227,9 +338,14 @@ connect_to(Connection *c, const WtPlace *place)
 		ereport(ERROR,
 				(errcode(ERRCODE_FDW_UNABLE_TO_ESTABLISH_CONNECTION),
 				 errmsg("server \"%s\" has no option \"nodes\"",
-						GetForeignServer(c->key.server)->servername),
+						server_name(&c->key)),
 				 errhint("ALTER SERVER ... OPTIONS (ADD nodes 'host:port,host:port') names some of "
 						 "its masters or region servers.")));
+	if (place->kerberos)
+	{
+		kerberos = kerberos_options(&c->key, &m, place);
+		options.kerberos = &kerberos;
+	}
 	status = hb_client_new(&options, &host, &client);
 	if (status == HB_NOMEM)
 		ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
@@ -238,7 +354,8 @@ connect_to(Connection *c, const WtPlace *place)
 				(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
 				 errmsg("invalid value \"%s\" for option \"nodes\"", place->nodes),
 				 errhint("Write host:port, several separated by commas.")));
-	cut_text(c->name, options.user, sizeof(c->name));
+	cut_text(c->name, hb_client_user(client), sizeof(c->name));
+	c->kerberos = place->kerberos;
 	c->since = GetCurrentTimestamp();
 	return client;
 }
@@ -298,6 +415,8 @@ sqlstate_of(hb_status status)
 			return ERRCODE_DUPLICATE_TABLE;
 		case HB_DENIED:
 			return ERRCODE_INSUFFICIENT_PRIVILEGE;
+		case HB_AUTH:
+			return ERRCODE_INVALID_AUTHORIZATION_SPECIFICATION;
 		case HB_BUSY:
 			return ERRCODE_INSUFFICIENT_RESOURCES;
 		case HB_NOTNUMBER:
@@ -350,7 +469,8 @@ wt_connection_fail(hb_client *client, hb_status status, const char *what, const 
 							 more != NULL && class[0] != '\0' ? " " : "",
 							 class[0] != '\0' ? "The server " : "", class[0] != '\0' ? server : "",
 							 class[0] != '\0' ? " answered: " : "", class)
-				 : 0));
+				 : 0,
+			 status == HB_AUTH ? errhint("%s", authentication_hint(client)) : 0));
 }
 
 void
@@ -363,6 +483,10 @@ wt_connection_each(void (*each)(void *ctx, const WtEngineConnection *c), void *c
 		return;
 	hash_seq_init(&scan, connections);
 	while ((c = hash_seq_search(&scan)) != NULL)
+	{
+		/* with Kerberos it is known from the first authentication on */
+		if (c->client != NULL)
+			cut_text(c->name, hb_client_user(c->client), sizeof(c->name));
 		each(ctx, &(WtEngineConnection) {.engine = "hbase",
 										 .server = c->key.server,
 										 .user = c->key.user,
@@ -374,6 +498,7 @@ wt_connection_each(void (*each)(void *ctx, const WtEngineConnection *c), void *c
 										 .errors = c->errors,
 										 .last_error = c->last_error,
 										 .last_error_at = c->last_error_at});
+	}
 }
 
 void
@@ -381,5 +506,6 @@ wt_connection_init(void)
 {
 	CacheRegisterSyscacheCallback(FOREIGNSERVEROID, mark_stale, (Datum) 0);
 	CacheRegisterSyscacheCallback(USERMAPPINGOID, mark_stale, (Datum) 0);
+	CacheRegisterSyscacheCallback(AUTHOID, mark_stale, (Datum) 0);
 	RegisterXactCallback(end_stale, NULL);
 }

@@ -26,11 +26,13 @@ static const char *const table_options[] = {
 
 /* Defaults for the server's tables; which engine stores them, and where it is. */
 static const char *const server_options[] = {
-	"updatable",		"truncatable", "batch_size",  "fdw_startup_cost", "fdw_tuple_cost",
-	"engine",			"nodes",	   "namespace",	  "timeout",		  "fetch_rows",
-	"atomic_functions", "fetch_bytes", "write_buffer"};
+	"updatable",		"truncatable", "batch_size",   "fdw_startup_cost", "fdw_tuple_cost",
+	"engine",			"nodes",	   "namespace",	   "timeout",		   "fetch_rows",
+	"atomic_functions", "fetch_bytes", "write_buffer", "authentication",   "kerberos_service",
+	"rpc_protection"};
 
-static const char *const user_options[] = {"user"};
+static const char *const user_options[] = {"user", "keytab", "credential_cache", "principal",
+										   "server_credentials"};
 
 const char *const wt_option_column_names[] = {"column",		  "family",	  "prefix",
 											  "timestamp_of", "encoding", "delimiter"};

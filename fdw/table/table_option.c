@@ -8,8 +8,11 @@
 
 #include "access/reloptions.h"
 #include "catalog/pg_attribute.h"
+#include "catalog/pg_foreign_server.h"
+#include "catalog/pg_user_mapping.h"
 #include "commands/defrem.h"
 #include "fmgr.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 
@@ -143,12 +146,51 @@ kilobytes_option(DefElem *def)
 	return n;
 }
 
+static WtProtection
+protection_option(DefElem *def)
+{
+	static const char *const names[] = {"authentication", "integrity", "privacy"};
+	char *value = defGetString(def);
+
+	for (int i = 0; i < (int) lengthof(names); i++)
+		if (strcmp(value, names[i]) == 0)
+			return (WtProtection) (WT_PROTECT_NOTHING + i);
+	wt_option_bad_value(def->defname, value,
+						"Valid values are: authentication, integrity, privacy.");
+}
+
+/* Takes an option about authentication.  Returns false if it is another one. */
+static bool
+take_authentication(WtPlace *place, DefElem *def)
+{
+	if (strcmp(def->defname, "authentication") == 0)
+		place->kerberos = choice(def, "kerberos", "simple");
+	else if (strcmp(def->defname, "kerberos_service") == 0)
+	{
+		char *value = defGetString(def);
+
+		if (value[0] == '\0' || strlen(value) >= sizeof(place->service) ||
+			strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") !=
+				strlen(value))
+			wt_option_bad_value(def->defname, value,
+								"Write the first part of the servers' principals, as hbase.");
+		strlcpy(place->service, value, sizeof(place->service));
+	}
+	else if (strcmp(def->defname, "rpc_protection") == 0)
+		place->protection = protection_option(def);
+	else
+		return false;
+	return true;
+}
+
 /* Takes an option that says which engine has the tables, and where that is. */
 static void
 take_place(WtTable *t, DefElem *def)
 {
 	const char *name = def->defname;
 
+	if (take_authentication(&t->place, def))
+		return;
 	if (strcmp(name, "engine") == 0)
 		t->engine = wt_table_option_engine(defGetString(def));
 	else if (strcmp(name, "nodes") == 0)
@@ -247,6 +289,41 @@ check_column_option(const char *name, const char *value)
 		(void) wt_table_option_delimiter(value);
 }
 
+static void
+check_user_option(DefElem *def)
+{
+	const char *name = def->defname;
+
+	if (strcmp(name, "user") == 0)
+		return;
+	/* Credentials of the machine are a superuser's to give.  ALTER passes all options, so that a
+	 * mapping that has some is not changed by others either. */
+	if (!superuser())
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("only superusers make or change user mappings with option \"%s\"", name)));
+	if (strcmp(name, "server_credentials") == 0)
+		(void) bool_option(def);
+	else if (strcmp(name, "keytab") == 0 && defGetString(def)[0] != '/')
+		wt_option_bad_value(name, defGetString(def), "Write the absolute path of a file.");
+	/* a cache in memory has tickets of this session's client, or of another user mapping */
+	else if (strcmp(name, "credential_cache") == 0 &&
+			 (strchr(defGetString(def), ':') == NULL ||
+			  pg_strncasecmp(defGetString(def), "MEMORY:", 7) == 0))
+		wt_option_bad_value(name, defGetString(def),
+							"Write a type and a place, for example FILE:/path.");
+}
+
+/* The server's options tell to whom a user's credentials are shown, so they are a superuser's. */
+static void
+check_server(const WtPlace *place)
+{
+	if (place->kerberos && !superuser())
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("only superusers make or change servers with authentication 'kerberos'")));
+}
+
 PG_FUNCTION_INFO_V1(wt_validator);
 
 Datum
@@ -266,8 +343,12 @@ wt_validator(PG_FUNCTION_ARGS)
 		wt_option_check_name(catalog, def->defname);
 		if (catalog == AttributeRelationId)
 			check_column_option(def->defname, defGetString(def));
+		else if (catalog == UserMappingRelationId)
+			check_user_option(def);
 		else
 			wt_table_option_take(&scratch, def, &key, &families);
 	}
+	if (catalog == ForeignServerRelationId)
+		check_server(&scratch.place);
 	PG_RETURN_VOID();
 }

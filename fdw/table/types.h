@@ -106,6 +106,15 @@ typedef struct WtFamily
 
 #define WT_MAX_FAMILIES 64 /* of one table */
 
+/* What protects messages behind an authentication by Kerberos. */
+typedef enum WtProtection
+{
+	WT_PROTECT_ANY, /* the strongest that is offered */
+	WT_PROTECT_NOTHING,
+	WT_PROTECT_INTEGRITY,
+	WT_PROTECT_PRIVACY
+} WtProtection;
+
 /* Where the tables of a server are that other engines store: options of the server. */
 typedef struct WtPlace
 {
@@ -116,6 +125,9 @@ typedef struct WtPlace
 	int fetch_bytes;	 /* the same */
 	int write_buffer_kb; /* of a transaction's changes, which wait for its commit */
 	bool immediate; /* atomic operations on rows in transaction blocks, which cannot be undone */
+	bool kerberos;	/* authentication by it; the servers believe a name otherwise */
+	char service[NAMEDATALEN]; /* of the servers' principals; empty: "hbase" */
+	WtProtection protection;
 } WtPlace;
 
 struct WtEngine;

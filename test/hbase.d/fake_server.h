@@ -30,7 +30,9 @@ typedef enum fake_mode
 	FAKE_MODES
 } fake_mode;
 
-typedef struct fake_server
+typedef struct fake_server fake_server;
+
+struct fake_server
 {
 	int listener;
 	int port;
@@ -40,8 +42,11 @@ typedef struct fake_server
 	int chance;		  /* one of so many answers is damaged */
 	unsigned seed;
 	long calls;
+	/* answers what comes before the first request.  Returns false if the connection ends.  NULL:
+	 * fake_greet() */
+	bool (*greet)(fake_server *server, int fd);
 	test_host memory; /* of frames; not counted exactly, since threads share it */
-} fake_server;
+};
 
 static inline bool
 fake_read(int fd, void *p, size_t n)
@@ -384,17 +389,35 @@ fake_serve(fake_server *s, int fd, hb_buffer *in, hb_buffer *frame)
 	return mode != FAKE_CUT;
 }
 
+/* Reads the header of a connection. */
+static inline bool
+fake_header(int fd)
+{
+	uint8_t length[4];
+	uint8_t skip[256];
+	size_t n;
+
+	return fake_read(fd, length, 4) && (n = hb_wire_get32(length)) <= sizeof skip &&
+		   fake_read(fd, skip, n);
+}
+
+static inline bool
+fake_greet(fake_server *s, int fd)
+{
+	uint8_t head[6];
+
+	(void) s;
+	return fake_read(fd, head, 6) && memcmp(head, "HBas\0\x50", 6) == 0 && fake_header(fd);
+}
+
 static inline void *
 fake_connection_main(void *arg)
 {
 	fake_connection *c = arg;
-	uint8_t head[10];
-	uint8_t skip[256];
 	hb_buffer in = {0};
 	hb_buffer frame = {0};
-	size_t n;
-	bool more = fake_read(c->fd, head, 10) && memcmp(head, "HBas\0\x50", 6) == 0 &&
-				(n = hb_wire_get32(head + 6)) <= sizeof skip && fake_read(c->fd, skip, n);
+	bool more = c->server->greet != NULL ? c->server->greet(c->server, c->fd)
+										 : fake_greet(c->server, c->fd);
 
 	while (more)
 		more = fake_serve(c->server, c->fd, &in, &frame);

@@ -43,11 +43,18 @@ report_failure(const char *what, const char *file, int line)
 		}                                                                 \
 	} while (0)
 
-/* HB_NODES says where the cluster is. */
+/* HB_NODES says where the cluster is.  HB_KEYTAB: the cluster demands Kerberos; HB_PROTECTION: 1, 2
+ * or 4, as hb_protection. */
 static inline int
 live_setup(void **state)
 {
-	hb_options o = {.nodes = getenv("HB_NODES"), .timeout_ms = 60000};
+	hb_kerberos kerberos = {.keytab = getenv("HB_KEYTAB")};
+	hb_options o = {.nodes = getenv("HB_NODES"),
+					.timeout_ms = 60000,
+					.kerberos = kerberos.keytab != NULL ? &kerberos : NULL};
+
+	if (getenv("HB_PROTECTION") != NULL)
+		kerberos.protection = (hb_protection) atoi(getenv("HB_PROTECTION"));
 
 	(void) state;
 	test_host_init(&the_host);
