@@ -14,7 +14,8 @@
  *
  * The time is the real one, also if widetable.clock is set: HBase does not know that.
  *
- * A row may have many changes: columns are found by hash.
+ * A row may have many changes: columns are found by hash.  Most rows are a few puts, of which only
+ * those that are replaced have to be found.
  */
 #include "postgres.h"
 
@@ -225,6 +226,26 @@ find_passes(places_hash *h, const WtRemoteRow *row, const WtRemoteChange *const 
 	return current;
 }
 
+#define FEW 16 /* changes, among which a hash table finds columns no faster */
+
+/* For a few puts: sets needless[i] for those that a later one replaces.  Returns: false if the
+ * changes are many, or others. */
+static bool
+are_few_puts(const WtRemoteChange *const *list, int n, bool *needless)
+{
+	if (n > FEW)
+		return false;
+	for (int i = 0; i < n; i++)
+		if (list[i]->kind != 0)
+			return false;
+	for (int i = 0; i < n; i++)
+		for (int k = i + 1; k < n && !needless[i]; k++)
+			needless[i] = list[i]->family == list[k]->family && list[i]->ts == list[k]->ts &&
+						  wt_bytes_equal(list[i]->qual.data, list[i]->qual.len, list[k]->qual.data,
+										 list[k]->qual.len);
+	return true;
+}
+
 static const hb_change_kind kinds[] = {
 	HB_PUT,
 	[1 + WIDE_DELETE_VERSION] = HB_DELETE_VERSION,
@@ -287,7 +308,10 @@ wt_mutation_make(const WtRemoteRow *row, hb_mutation **out)
 	bool *timed = palloc0(n + 1), *needless = palloc0(n + 1);
 	int64 now_us = GetCurrentTimestamp() + WT_EPOCH_DIFF;
 
-	if (n > 1)
+	if (are_few_puts(list, n, needless))
+		for (int i = 0; i < n; i++)
+			pass[i] = 1;
+	else if (n > 1)
 	{
 		places_hash *h = places_create(CurrentMemoryContext, (uint32) Min(n, 1 << 20), NULL);
 
