@@ -29,6 +29,12 @@ typedef struct WtRemoteFamily
 	bool there;				 /* the transaction sees it */
 	WtRemotePending pending;
 	bool exact; /* NEW_VERSION_BEHAVIOR: deletes hide what was written before */
+
+	/*
+	 * Reads must not name columns of it.  With NEW_VERSION_BEHAVIOR and BLOOMFILTER ROWCOL a read
+	 * of several columns never ends on the server, once a row is in several files.
+	 */
+	bool whole;
 } WtRemoteFamily;
 
 /* Timestamp of a delete that hides whatever was written before it, in an exact family. */
