@@ -190,13 +190,19 @@ hb_admin_flush(hb_client *client, const char *table)
 {
 	Hbp__FlushTableRequest req = HBP__FLUSH_TABLE_REQUEST__INIT;
 	Hbp__TableName name;
+	hb_status st;
 
 	hb_table_name_parse(table, &name);
 	req.table_name = &name;
 	req.has_nonce_group = req.has_nonce = 1;
 	req.nonce_group = client->nonce_group;
 	req.nonce = hb_master_nonce(client);
-	return hb_master_procedure(client, "FlushTable", &req.base);
+	st = hb_master_procedure(client, "FlushTable", &req.base);
+	/* HBase 2.5 has no such call */
+	if (st == HB_REMOTE &&
+		strstr(client->failure.error.message, "UnsupportedOperationException: FlushTable") != NULL)
+		st = hb_master_joint_procedure(client, "flush-table-proc", table);
+	return st;
 }
 
 /* ---- families ---- */

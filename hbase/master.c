@@ -101,3 +101,33 @@ hb_master_procedure(hb_client *client, const char *method, const ProtobufCMessag
 	}
 	return result->exception == NULL ? HB_OK : procedure_failure(client, result->exception);
 }
+
+hb_status
+hb_master_joint_procedure(hb_client *client, const char *signature, const char *instance)
+{
+	Hbp__ProcedureDescription what = HBP__PROCEDURE_DESCRIPTION__INIT;
+	Hbp__ExecProcedureRequest exec = HBP__EXEC_PROCEDURE_REQUEST__INIT;
+	Hbp__IsProcedureDoneRequest req = HBP__IS_PROCEDURE_DONE_REQUEST__INIT;
+	Hbp__ExecProcedureResponse *started;
+	Hbp__IsProcedureDoneResponse *result;
+	hb_retry retry;
+	int ms = POLL_MIN_MS;
+
+	what.signature = (char *) signature;
+	what.instance = (char *) instance;
+	exec.procedure = req.procedure = &what;
+	hb_rpc_begin(client, &retry);
+	HB_TRY(call_with(client, &retry, "ExecProcedure", &exec.base,
+					 &hbp__exec_procedure_response__descriptor, &started));
+	for (;;)
+	{
+		HB_TRY(call_with(client, &retry, "IsProcedureDone", &req.base,
+						 &hbp__is_procedure_done_response__descriptor, &result));
+		if (result->done)
+			return HB_OK;
+		if (hb_now(client) > client->deadline_us)
+			return hb_status_fail(client, HB_TIMEOUT, "%s was not done in time", signature);
+		HB_TRY(hb_rpc_sleep(client, ms));
+		ms = ms * 2 > POLL_MAX_MS ? POLL_MAX_MS : ms * 2;
+	}
+}

@@ -20,6 +20,13 @@ extern hb_status hb_master_call(hb_client *client, const char *method,
 extern hb_status hb_master_procedure(hb_client *client, const char *method,
 									 const ProtobufCMessage *param);
 
+/*
+ * The same for a procedure of the older kind, which has a name and an object.
+ * Errors: HB_TIMEOUT.
+ */
+extern hb_status hb_master_joint_procedure(hb_client *client, const char *signature,
+										   const char *instance);
+
 /* Makes a nonce, by which the master recognises a repetition. */
 extern uint64_t hb_master_nonce(hb_client *client);
 

@@ -259,6 +259,9 @@ open_message(hb_scan *s, Hbp__Scan *m, Hbp__NameBytesPair *raw)
 	m->caching = rows_to_ask(s);
 	m->has_reversed = s->spec.reversed;
 	m->reversed = s->spec.reversed;
+	/* servers refuse it in reverse, which is their default where a filter needs some families only
+	 */
+	m->has_load_column_families_on_demand = s->spec.reversed;
 	if (s->spec.raw)
 	{
 		raw->name = hb_pb(hb_text("_raw_"));

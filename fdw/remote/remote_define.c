@@ -100,12 +100,15 @@ want_ttl(const WtTable *t, const WtFamily *f, Wanted *w)
 	add_attribute(w, "TTL", seconds == 0 ? "2147483647" : psprintf(INT64_FORMAT, seconds));
 }
 
+/* In exact families ROWCOL makes HBase loop (remote_table.h): they get ROW. */
 static void
-want_bloom(const WtFamily *f, Wanted *w)
+want_bloom(const WtTable *t, const WtFamily *f, Wanted *w)
 {
 	static const char *const names[] = {"NONE", "ROW", "ROWCOL", "ROWPREFIX_FIXED_LENGTH"};
+	bool exact = !t->versions_given || t->versions_exact;
 
-	add_attribute(w, "BLOOMFILTER", names[f->opt.bloom]);
+	add_attribute(w, "BLOOMFILTER",
+				  exact && f->opt.bloom == WIDE_BLOOM_ROWCOL ? "ROW" : names[f->opt.bloom]);
 	if (f->opt.bloom == WIDE_BLOOM_PREFIX)
 		w->configuration[w->nconfiguration++] = (hb_attribute) {
 			PREFIX_LENGTH, psprintf("%d", f->opt.bloom_prefix)};
@@ -140,7 +143,7 @@ want_family(const WtTable *t, const WtFamily *f, Wanted *w)
 	if (f->stated & WT_FAM_KEEP_DELETED)
 		add_attribute(w, "KEEP_DELETED_CELLS", f->opt.keep_deleted ? "TRUE" : "FALSE");
 	if (f->stated & WT_FAM_BLOOM)
-		want_bloom(f, w);
+		want_bloom(t, f, w);
 	if (f->stated & WT_FAM_BLOCK_SIZE)
 		add_attribute(w, "BLOCKSIZE", psprintf("%u", f->opt.block_size));
 	if (f->stated & WT_FAM_COMPRESSION)

@@ -147,11 +147,13 @@ single_columns(const wide_scan_spec *spec, int i, int *n)
 
 /* Returns: true if the family's columns can be named, and no other cell of it is needed. */
 static bool
-is_listed(const wide_scan_spec *spec, int i)
+is_listed(const WtRemoteTable *r, const wide_scan_spec *spec, int i)
 {
-	int n;
+	int n, at;
 
-	if (spec->families[i].want != WIDE_WANT_COLUMNS || spec->families[i].any_exists)
+	(void) wt_remote_table_of(spec->families[i].id, &at);
+	if (spec->families[i].want != WIDE_WANT_COLUMNS || spec->families[i].any_exists ||
+		r->families[at].whole)
 		return false;
 	(void) single_columns(spec, i, &n);
 	return n > 0;
@@ -184,7 +186,7 @@ wt_remote_filter_columns(const WtRemoteTable *r, const wide_scan_spec *spec, int
 		}
 		list[k].family = name;
 		++*n;
-		if (!is_listed(spec, i))
+		if (!is_listed(r, spec, i))
 			continue;
 		columns = single_columns(spec, i, &ncolumns);
 		list[k].qualifiers = palloc(sizeof(hb_bytes) * Max(1, ncolumns));
@@ -216,7 +218,7 @@ wanted_in_family(const Build *b, int i)
 	wide_bytes *columns;
 	int n;
 
-	if (f->want == WIDE_WANT_ALL || is_listed(b->spec, i))
+	if (f->want == WIDE_WANT_ALL || is_listed(b->r, b->spec, i))
 		return NULL;
 	columns = single_columns(b->spec, i, &n);
 	add_columns(b, columns, n, false, &any);
@@ -237,7 +239,7 @@ unwanted(const Build *b, int i, bool *none)
 	int n;
 
 	*none = false;
-	if (f->want == WIDE_WANT_ALL || is_listed(b->spec, i))
+	if (f->want == WIDE_WANT_ALL || is_listed(b->r, b->spec, i))
 		return elsewhere;
 	columns = single_columns(b->spec, i, &n);
 	add_columns(b, columns, n, true, &not_wanted);

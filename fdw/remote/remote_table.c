@@ -178,7 +178,7 @@ typedef struct Found
 	{
 		char name[WIDE_MAX_FAMILY + 1];
 		wide_family_options opt;
-		bool exact;
+		bool exact, rowcol;
 	} families[WT_MAX_FAMILIES];
 } Found;
 
@@ -221,6 +221,8 @@ take_description(void *ctx, const hb_table *table)
 			take_attribute(&found->families[i].opt, f->attributes[a].key, f->attributes[a].value);
 			if (strcmp(f->attributes[a].key, "NEW_VERSION_BEHAVIOR") == 0)
 				found->families[i].exact = pg_strcasecmp(f->attributes[a].value, "true") == 0;
+			if (strcmp(f->attributes[a].key, "BLOOMFILTER") == 0)
+				found->families[i].rowcol = pg_strcasecmp(f->attributes[a].value, "ROWCOL") == 0;
 		}
 	}
 }
@@ -259,6 +261,7 @@ wt_remote_table_describe(WtRemoteTable *r)
 		f->stored = true;
 		f->opt = found->families[i].opt;
 		f->exact = found->families[i].exact;
+		f->whole = found->families[i].exact && found->families[i].rowcol;
 	}
 	set_there(r);
 	r->there = status == HB_OK;

@@ -29,6 +29,12 @@ typedef struct WtRemoteFamily
 	bool there;				 /* the transaction sees it */
 	WtRemotePending pending;
 	bool exact; /* NEW_VERSION_BEHAVIOR: deletes hide what was written before */
+
+	/*
+	 * Reads must not name columns of it.  With NEW_VERSION_BEHAVIOR and BLOOMFILTER ROWCOL a read
+	 * of several columns never ends on the server, once a row is in several files.
+	 */
+	bool whole;
 } WtRemoteFamily;
 
 /* Timestamp of a delete that hides whatever was written before it, in an exact family. */
@@ -54,8 +60,8 @@ typedef struct WtRemoteTable
 
 	struct
 	{
-		uint64 rows, cells, bytes; /* that were read without a filter (remote_whole.c) */
-	} whole;
+		uint64 rows, cells, bytes;
+	} seen; /* what was read without a filter (remote_whole.c) */
 } WtRemoteTable;
 
 /* The engine's functions (engine.h).  find(): 42P01, 42703 if HBase lacks the table or a family. */

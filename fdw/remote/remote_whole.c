@@ -64,12 +64,12 @@ bool
 wt_remote_whole_pays(const WtRemoteTable *r, const wide_scan_spec *spec, bool points)
 {
 	int wanted;
-	uint64 n = r->whole.rows;
+	uint64 n = r->seen.rows;
 
 	if (!needs_filter(spec, &wanted))
 		return false;
 	if (n >= ENOUGH_ROWS &&
-		(r->whole.cells > n * (CELLS + CELLS_FOR_WANTED * wanted) || r->whole.bytes > n * BYTES))
+		(r->seen.cells > n * (CELLS + CELLS_FOR_WANTED * wanted) || r->seen.bytes > n * BYTES))
 		return false;
 	return !points || shows_no_more(r, wanted);
 }
@@ -80,14 +80,14 @@ wt_remote_whole_note(WtRemoteTable *r, const hb_row *row)
 	int same = 0;
 	bool whole = true;
 
-	if (r->whole.rows >= FORGET_ROWS)
+	if (r->seen.rows >= FORGET_ROWS)
 	{
-		r->whole.rows /= 2;
-		r->whole.cells /= 2;
-		r->whole.bytes /= 2;
+		r->seen.rows /= 2;
+		r->seen.cells /= 2;
+		r->seen.bytes /= 2;
 	}
-	r->whole.rows++;
-	r->whole.cells += row->n_cells;
+	r->seen.rows++;
+	r->seen.cells += row->n_cells;
 	for (int i = 0; i < row->n_cells; i++)
 	{
 		const hb_cell *c = &row->cells[i];
@@ -98,7 +98,7 @@ wt_remote_whole_note(WtRemoteTable *r, const hb_row *row)
 				   ? same + 1
 				   : 1;
 		whole &= same < WT_REMOTE_WHOLE_CELLS;
-		r->whole.bytes += c->qualifier.len + c->value.len;
+		r->seen.bytes += c->qualifier.len + c->value.len;
 	}
 	return whole;
 }

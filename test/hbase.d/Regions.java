@@ -5,7 +5,7 @@ import org.apache.hadoop.hbase.client.*;
 
 /**
  * What tests do to tables of HBase without widetable: COMMAND TABLE.
- * attribute TABLE KEY VALUE sets an attribute of the table.
+ * attribute TABLE KEY VALUE sets an attribute of the table, family TABLE FAMILY KEY VALUE one of a family.
  * churn TABLE N moves, splits and merges regions N times while a client works, for two minutes at most.
  */
 public class Regions {
@@ -56,6 +56,8 @@ public class Regions {
                 }
                 case "attribute" -> admin.modifyTable(
                     TableDescriptorBuilder.newBuilder(admin.getDescriptor(table)).setValue(a[2], a[3]).build());
+                case "family" -> admin.modifyColumnFamily(table, ColumnFamilyDescriptorBuilder.newBuilder(
+                    admin.getDescriptor(table).getColumnFamily(a[2].getBytes())).setValue(a[3], a[4]).build());
                 default -> throw new IllegalArgumentException(a[0]);
             }
         }

@@ -14,7 +14,7 @@ regions() { $HBASE_CLUSTER run "$HERE/Regions.java" "$@" 2>/dev/null; }
 x() { q "$@" | grep -v '^LOCATION'; }
 
 new_cluster 'log_min_messages = warning'
-for t in ops_a ops_b ops_c ops_big ops_salt ops_user ops_gone ops_in ops_out; do regions drop $t; done
+for t in ops_a ops_b ops_c ops_big ops_salt ops_user ops_gone ops_in ops_out ops_rc; do regions drop $t; done
 is "$(q 'CREATE EXTENSION widetable' \
 	"CREATE SERVER hb FOREIGN DATA WRAPPER widetable OPTIONS (engine 'hbase', nodes '$HBASE_NODES', timeout '30s')")" '' 'a server'
 
@@ -132,6 +132,25 @@ is "$(imported WIDETABLE_COLUMNS 'k text COLLATE "C" NOT NULL, n int')" 'i.ops_c
 like "$(imported WIDETABLE_OPTIONS " OPTIONS (key 'k') --x")" 'ERROR:  42501' 'IMPORT refuses options that end the command'
 like "$(imported WIDETABLE_OPTIONS " OPTIONS (key 'k') NO")" 'ERROR:  42601' '... and what is no list of options'
 is "$(imported WIDETABLE_OPTIONS " OPTIONS (key 'k')")" 'i.ops_c|k text, n integer' '... and takes them'
+
+# ---------------------------------------------------------------- Bloom filters
+
+# With NEW_VERSION_BEHAVIOR and ROWCOL HBase loops when columns of a row are read that several files have.
+RC="CREATE FOREIGN TABLE rc (k int, a int, b int, c int) SERVER hb OPTIONS (table_name 'ops_rc', key 'k', families '{\"f\": {\"bloom\": \"rowcol\"}}'"
+x "$RC, versions 'hbase')" >/dev/null
+regions describe ops_rc | grep -q "BLOOMFILTER => 'ROWCOL'"; ok $? 'a Bloom filter of columns'
+x 'DROP FOREIGN TABLE rc' >/dev/null
+regions family ops_rc f NEW_VERSION_BEHAVIOR true
+like "$(x "$RC)")" 'WARNING:  01000: family "f" of table "ops_rc" has BLOOMFILTER ROWCOL in HBase' '... in an exact family: a warning'
+is "$(x 'INSERT INTO rc SELECT i, i, i, i FROM generate_series(1, 20) i' "SELECT widetable.flush('rc')" 'DELETE FROM rc WHERE k % 3 = 0' \
+	'UPDATE rc SET c = 0 WHERE k % 3 = 1' "SELECT widetable.flush('rc')" "SET statement_timeout = '20s'" 'SELECT a, b FROM rc WHERE k = 3' 'SELECT a, b FROM rc WHERE k = 4' \
+	'SELECT sum(a + b), count(*) FROM rc WHERE c < 3' 'SELECT b, c FROM rc WHERE k IN (3, 7, 8) AND a > 0' | grep -v '^$')" \
+	'4|4
+144|8
+7|0
+8|8' '... its columns are not named to HBase'
+x "ALTER FOREIGN TABLE rc OPTIONS (SET families '{\"f\": {\"bloom\": \"rowcol\", \"versions\": 2}}')" >/dev/null
+regions describe ops_rc | grep -q "BLOOMFILTER => 'ROW'"; ok $? '... and ALTER makes it one of rows'
 
 # ------------------------------------------------- operations within others, keys that cannot be
 

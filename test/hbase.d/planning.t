@@ -137,6 +137,15 @@ is "$(q "SELECT differ(format('SELECT k, n FROM ht WHERE %s ORDER BY k %s LIMIT 
 	(VALUES ('true'), ('n > 5'), ('k > 20 AND s LIKE ''%b''')) v(w), (VALUES (''), ('DESC')) d(d), (VALUES (1), (10), (1000)) l(l)")" "" "LIMIT with conditions"
 like "$(ran "SELECT * FROM ht WHERE n % 7 = 99 ORDER BY k LIMIT 3")" "HBase: [23] calls" "one that needs more rows reads many at a time"
 
+# servers would read the families that the filter does not need only of rows that it finds: not in reverse
+is "$(q "CREATE FOREIGN TABLE nn (k int, n int OPTIONS (column 'd:n') NOT NULL, s text OPTIONS (column 'e:s')) SERVER hb
+		OPTIONS (table_name '${N}_n', key 'k', families '{\"d\": {}, \"e\": {}}')" \
+	"INSERT INTO nn SELECT g, g % 10, 's' || g FROM generate_series(1, 40) g" 'SELECT * FROM nn WHERE n = 5 ORDER BY k DESC LIMIT 2' 'SELECT * FROM nn WHERE n = 5 ORDER BY k LIMIT 2')" \
+	'35|5|s35
+25|5|s25
+5|5|s5
+15|5|s15' 'a condition on one of two families in reverse order'
+
 # ---- lists of keys
 
 q "CREATE FOREIGN TABLE many (k int, n int, big text) SERVER hb OPTIONS (table_name '${N}_m', key 'k')" \
