@@ -15,10 +15,7 @@
 
 #include "fdw/remote/remote_scan.h"
 
-#include "access/xact.h"
 #include "miscadmin.h"
-#include "storage/lock.h"
-#include "storage/proc.h"
 #include "utils/memutils.h"
 
 #include "fdw/remote/connection.h"
@@ -28,7 +25,6 @@
 #include "fdw/remote/remote_table.h"
 #include "fdw/remote/remote_whole.h"
 #include "fdw/store/bytes.h"
-#include "fdw/store/compat.h"
 
 #define GETS	  1000 /* keys of one call */
 #define NEAR_ROWS 200  /* rows that are read before a jump is a new scan */
@@ -276,28 +272,6 @@ begin(RemoteScan *s)
 	begin_scan(s, s->ranges, s->nranges);
 }
 
-/* In REPEATABLE READ all reads see one moment, which HBase does not offer: one statement may read.
- */
-static void
-check_isolation(Snapshot pg)
-{
-	static LocalTransactionId in = InvalidLocalTransactionId;
-	static CommandId command;
-	static TimestampTz sent; /* SELECTs of one transaction have the same command id */
-
-	if (!IsolationUsesXactSnapshot() || pg == NULL)
-		return;
-	if (in == wt_my_lxid && (command != pg->curcid || sent != GetCurrentStatementStartTimestamp()))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot read tables of HBase again at this isolation level"),
-				 errdetail("HBase has no snapshots: a later read would see another moment."),
-				 errhint("Use READ COMMITTED.")));
-	in = wt_my_lxid;
-	command = pg->curcid;
-	sent = GetCurrentStatementStartTimestamp();
-}
-
 wide_scan *
 wt_remote_scan_open(Snapshot pg, const wide_scan_spec *spec)
 {
@@ -313,7 +287,6 @@ wt_remote_scan_open(Snapshot pg, const wide_scan_spec *spec)
 		initStringInfo(&s->at);
 		initStringInfo(&s->passed);
 		s->want.table = wt_remote_table_of(spec->families[0].id, NULL);
-		check_isolation(pg);
 		s->request = (WtRemoteRequest) {.cxt = cxt,
 										.table = s->want.table,
 										.client = wt_remote_table_client(s->want.table),

@@ -29,6 +29,7 @@
 #include "fdw/table/engine.h"
 #include "fdw/xact/batch.h"
 #include "fdw/xact/snapshot.h"
+#include "fdw/xact/statement.h"
 
 struct WtEngineScan
 {
@@ -181,9 +182,14 @@ wt_engine_scan_hold_snapshot(Snapshot snapshot)
 WtEngineScan *
 wt_engine_scan_open(Snapshot snapshot, wide_scan_spec *spec)
 {
-	WtEngineScan *s = new_scan(wt_engine_of(spec->families[0].id), snapshot);
-	MemoryContext old = MemoryContextSwitchTo(s->cxt);
+	const WtEngine *other = wt_engine_of(spec->families[0].id);
+	WtEngineScan *s;
+	MemoryContext old;
 
+	if (snapshot != NULL && other != NULL && (other->can & WT_CAN_SNAPSHOT) == 0)
+		wt_statement_check(other->name);
+	s = new_scan(other, snapshot);
+	old = MemoryContextSwitchTo(s->cxt);
 	copy_spec(&s->spec, spec);
 	MemoryContextSwitchTo(old);
 	s->mark_given = snapshot == NULL && spec->own_mark != 0;

@@ -28,6 +28,7 @@
 #include "fdw/xact/engine_scan.h"
 #include "fdw/xact/snapshot.h"
 #include "fdw/xact/parallel_snapshot.h"
+#include "fdw/xact/statement.h"
 
 static ExecutorStart_hook_type prev_executor_start = NULL;
 static ExecutorRun_hook_type prev_executor_run = NULL;
@@ -39,6 +40,7 @@ static bool run_locked = false;
 static void
 executor_start(QueryDesc *queryDesc, int eflags)
 {
+	wt_statement_begin(queryDesc);
 	wt_snapshot_begin_statement(queryDesc->snapshot);
 	if (wt_store_db_if_open() != NULL)
 		wide_time_reads(wt_store_db_if_open(), track_io_timing);
@@ -174,6 +176,7 @@ static void
 executor_run(QueryDesc *queryDesc, ScanDirection direction, uint64 count WT_RUN_ONCE_PARAM)
 {
 	WtRun run;
+	uint64 outer = wt_statement_enter(queryDesc);
 
 	wt_snapshot_begin_run(&run, queryDesc->snapshot);
 	run_depth++;
@@ -184,6 +187,7 @@ executor_run(QueryDesc *queryDesc, ScanDirection direction, uint64 count WT_RUN_
 	PG_FINALLY();
 	{
 		run_depth--;
+		wt_statement_leave(outer);
 		wt_snapshot_end_run(&run);
 	}
 	PG_END_TRY();

@@ -179,7 +179,12 @@ is "$(x "SELECT count(*) FROM big WHERE k >= 'm'" "INSERT INTO big SELECT 'm' ||
 1000' 'nothing of that was written, and less is'
 q "ALTER SERVER hb OPTIONS (DROP write_buffer)"
 
-like "$(x 'BEGIN ISOLATION LEVEL REPEATABLE READ' 'SELECT 1 FROM a' 'SELECT 1 FROM a' ROLLBACK)" 'ERROR:  0A000: cannot read tables of HBase again' 'REPEATABLE READ reads once'
+like "$(x 'BEGIN ISOLATION LEVEL REPEATABLE READ' 'SELECT 1 FROM a' 'SELECT 1 FROM a' ROLLBACK)" 'ERROR:  0A000: cannot read tables of engine "hbase" again' 'REPEATABLE READ reads once'
+like "$("$BIN/psql" -XqAtc "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1 FROM a; SELECT 1 FROM a" 2>&1)" 'cannot read tables of engine "hbase" again' '... in one message'
+q "CREATE FUNCTION twice() RETURNS bigint LANGUAGE plpgsql AS 'BEGIN PERFORM count(*) FROM a; RETURN (SELECT count(*) FROM a); END'" >/dev/null
+like "$(x 'BEGIN ISOLATION LEVEL REPEATABLE READ' 'SELECT twice()' ROLLBACK)" 'ERROR:  0A000: cannot read tables of engine "hbase" again' '... in one function'
+is "$(x 'BEGIN ISOLATION LEVEL REPEATABLE READ' 'DECLARE c CURSOR FOR SELECT x.k = y.k FROM a x, LATERAL (SELECT k FROM a y WHERE y.k = x.k OFFSET 0) y LIMIT 2' 'FETCH 1 FROM c' 'FETCH 1 FROM c' ROLLBACK)" 't
+t' '... as long as it likes'
 is "$(x "SELECT widetable.put('a', 'sk', 'g:x', 'ahead'::text, (extract(epoch FROM now()) + 3600)::bigint * 1000000)" "SELECT widetable.put('a', 'sk', 'g:x', 'now'::text)" \
 	"SELECT widetable.get('a', 'sk') -> 'g' ->> 'x'" | grep -v '^$')" 'ahead' 'a timestamp ahead of the clock hides later writes'
 

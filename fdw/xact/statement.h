@@ -1,0 +1,24 @@
+/*
+ * statement.h
+ *		Which statement runs, for engines without snapshots.
+ */
+#ifndef WT_STATEMENT_H
+#define WT_STATEMENT_H
+
+#include "executor/execdesc.h"
+
+/* ExecutorStart of a statement. */
+extern void wt_statement_begin(const QueryDesc *query);
+
+/* A run of the statement begins.  Returns: what wt_statement_leave() takes when it has ended. */
+extern uint64 wt_statement_enter(const QueryDesc *query);
+extern void wt_statement_leave(uint64 outer);
+
+/*
+ * In REPEATABLE READ all reads see one moment, which some engines do not offer: of those one
+ * statement may read.
+ * Errors: 0A000 if another statement of the transaction has read.
+ */
+extern void wt_statement_check(const char *engine);
+
+#endif /* WT_STATEMENT_H */
