@@ -6,9 +6,9 @@
  * table, so that ROLLBACK undoes it and it sees what the transaction has changed before.  Only
  * postgres_fdw can use its connections, and it offers nothing but its callbacks of a foreign-data
  * wrapper.  So the query is given to it as a plan: that of a join or an aggregate which it has
- *pushed to the server, where a ForeignScan has no table, columns of any type, and the text of a
- *query. Connection, user mapping, savepoints, parameters, cancellation and errors are
- *postgres_fdw's.
+ * pushed to the server, where a ForeignScan has no table, columns of any type, and the text of a
+ * query. Connection, user mapping, savepoints, parameters, cancellation and errors are
+ * postgres_fdw's.
  *
  * What its plans have in fdw_private is postgres_fdw's own affair; the form is the same in
  * PostgreSQL 15 to 18.  In a version that is not known, calls are refused.

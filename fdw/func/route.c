@@ -13,7 +13,7 @@
  *
  * Keys and values that are text are converted here to the type of the column: the server's session
  * has other styles and another time zone.  The key is then sent as text, which the server converts
- *to the type of its key columns.
+ * to the type of its key columns.
  */
 #include "postgres.h"
 

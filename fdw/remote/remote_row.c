@@ -5,7 +5,7 @@
  * HBase returns a row's cells by family, qualifier and timestamp.  The changes of the
  * transaction are made on them column by column and in their order, as the cells will be after the
  * commit: an automatic timestamp is above all others.  Then the cells that the scan wants are
- *taken.
+ * taken.
  */
 #include "postgres.h"
 
