@@ -178,20 +178,35 @@ open_for_drop(void)
 	return false;
 }
 
+/* Returns: the tables that other engines store. */
+static List *
+stored_elsewhere(List *relids)
+{
+	List *out = NIL;
+	ListCell *lc;
+
+	foreach(lc, relids)
+		if (wt_table_is_ours(lfirst_oid(lc)) && wt_table_engine(lfirst_oid(lc)) != NULL)
+			out = lappend_oid(out, lfirst_oid(lc));
+	return out;
+}
+
 /* For the objects that the command has dropped. */
 static void
 drop_objects(void)
 {
+	bool store = wt_store_exists();
 	List *relids;
 	ListCell *lc;
 
-	if (!wt_store_exists())
-		return;
 	/* columns that were dropped with their type: PostgreSQL does not list their table as altered */
-	sync_tables(query_oids(
+	relids = query_oids(
 		"SELECT objid FROM pg_catalog.pg_event_trigger_dropped_objects()"
 		" WHERE classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
-		" AND object_type OPERATOR(pg_catalog.=) 'foreign table column'"));
+		" AND object_type OPERATOR(pg_catalog.=) 'foreign table column'");
+	sync_tables(store ? relids : stored_elsewhere(relids));
+	if (!store)
+		return;
 	relids = query_oids(
 		"SELECT objid FROM pg_catalog.pg_event_trigger_dropped_objects()"
 		" WHERE classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"

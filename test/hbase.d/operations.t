@@ -14,7 +14,7 @@ regions() { $HBASE_CLUSTER run "$HERE/Regions.java" "$@" 2>/dev/null; }
 x() { q "$@" | grep -v '^LOCATION'; }
 
 new_cluster 'log_min_messages = warning'
-for t in ops_a ops_b ops_c ops_big ops_salt ops_user ops_gone ops_in ops_out ops_rc ops_moved; do regions drop $t; done
+for t in ops_a ops_b ops_c ops_big ops_salt ops_user ops_gone ops_in ops_out ops_rc ops_moved ops_dom; do regions drop $t; done
 is "$(q 'CREATE EXTENSION widetable' \
 	"CREATE SERVER hb FOREIGN DATA WRAPPER widetable OPTIONS (engine 'hbase', nodes '$HBASE_NODES', timeout '30s')")" '' 'a server'
 
@@ -26,6 +26,9 @@ A="CREATE FOREIGN TABLE a (k text, n int, v text, g jsonb OPTIONS (family 'g')) 
 is "$(x BEGIN "$A" "INSERT INTO a VALUES ('k', 1)" 'SELECT count(*) FROM a' ROLLBACK \
 	"CREATE FOREIGN TABLE b (k text) SERVER hb OPTIONS (table_name 'ops_a')" 'SELECT * FROM b' "DROP FOREIGN TABLE b")" \
 	'1' 'CREATE is rolled back: nothing was made, and the name is free'
+like "$(x 'CREATE DOMAIN ops_domain AS text' "CREATE FOREIGN TABLE dom (k ops_domain, v text) SERVER hb OPTIONS (table_name 'ops_dom')" "INSERT INTO dom VALUES ('k', 'v')" \
+	'DROP DOMAIN ops_domain CASCADE')" 'ERROR:  55000: cannot drop key column "k"' 'a key column is not dropped with its type, also where there is no embedded store'
+q 'DROP FOREIGN TABLE dom' 'DROP DOMAIN ops_domain' >/dev/null
 regions drop ops_a
 is "$(x "$A" "INSERT INTO a VALUES ('a', 1), ('h', 2), ('q', 3)" "SELECT widetable.split_keys('a', 10)" 'SELECT k FROM a')" \
 	'\x67
