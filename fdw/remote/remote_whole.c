@@ -25,6 +25,17 @@
 #define BYTES			 1024  /* that it may have on average */
 #define FORGET_ROWS		 65536 /* what was seen before so many counts less */
 
+/* Returns: true if rows that are read whole need a filter of what the limit may leave out: a server
+ * takes a cell that it has not read for one that is not there. */
+static bool
+tests_values(const wide_scan_spec *spec)
+{
+	for (int i = 0; i < spec->npredicates; i++)
+		if (spec->predicates[i].op != WIDE_OP_IS_NULL)
+			return true;
+	return false;
+}
+
 /* Returns: true if a filter would be needed otherwise; *wanted is the number of wanted columns. */
 static bool
 needs_filter(const wide_scan_spec *spec, int *wanted)
@@ -66,7 +77,7 @@ wt_remote_whole_pays(const WtRemoteTable *r, const wide_scan_spec *spec, bool po
 	int wanted;
 	uint64 n = r->seen.rows;
 
-	if (!needs_filter(spec, &wanted))
+	if (!needs_filter(spec, &wanted) || tests_values(spec))
 		return false;
 	if (n >= ENOUGH_ROWS &&
 		(r->seen.cells > n * (CELLS + CELLS_FOR_WANTED * wanted) || r->seen.bytes > n * BYTES))
