@@ -45,6 +45,7 @@ typedef struct RemoteScan
 
 	/* from HBase */
 	hb_scan *scan;
+	bool whole;	 /* it reads rows whole; the request may have ceased to, for gets */
 	bool hinted; /* it asks for as many rows at a time as the caller will probably read */
 	uint64 read; /* rows that it has returned since it was begun */
 	WtRemoteRows gets;
@@ -229,6 +230,9 @@ begin_scan(RemoteScan *s, const wide_range *ranges, int n)
 	s->read = 0;
 	if (s->ended)
 		return;
+	if (s->scan != NULL && s->whole != s->request.whole)
+		drop_scan(s);
+	s->whole = s->request.whole;
 	if (s->scan != NULL)
 		status = hb_scan_restart(s->scan, list, n, NULL);
 	else

@@ -94,6 +94,21 @@ like "$(ran 'SELECT * FROM e4 WHERE k = 149')" "HBase: 1 calls" "one call for a 
 is "$(q "SELECT differ(format('SELECT %s FROM e3 WHERE %s', c, w), format('SELECT %s FROM v3 WHERE %s', c, w)) FROM
 	(VALUES ('k, a1, a2'), ('k, a1, c1')) cols(c),
 	(VALUES ('b2 IS NULL OR a1 = ''ax150'''), ('b2 IS NULL OR c1 LIKE ''cx15%'''), ('a1 IS NULL'), ('a1 IS NULL AND a2 IS NULL')) cl(w)")" "" "... with conditions"
+# ... which gets of single keys, between ranges in one scan, are the first to find
+q "CREATE FOREIGN TABLE tk (k text COLLATE \"C\", a int, z int) SERVER hb OPTIONS (table_name '${N}_k', key 'k', families '{\"d\": {}}')" \
+	"CREATE FOREIGN TABLE tkc (k text COLLATE \"C\", family text COLLATE \"C\", qualifier text COLLATE \"C\", ts timestamptz, value text COLLATE \"C\")
+	SERVER hb OPTIONS (table_name '${N}_k', key 'k', layout 'cells')" \
+	"INSERT INTO tk SELECT lpad(g::text, 2, '0'), g, g FROM generate_series(1, 20) g" \
+	"INSERT INTO tkc (k, family, qualifier, value) SELECT '10', 'd', 'b' || g, 'x' FROM generate_series(1, 60) g" \
+	'CREATE TABLE spans (id int, f text COLLATE "C", t text COLLATE "C")' "INSERT INTO spans VALUES (1, '01', '03'), (2, '10', '10'), (3, '09', '11')" >/dev/null
+is "$(q 'SELECT id, x.* FROM (SELECT * FROM spans ORDER BY id) s, LATERAL (SELECT * FROM tk WHERE k BETWEEN f AND t OFFSET 0) x')" '1|01|1|1
+1|02|2|2
+1|03|3|3
+2|10|10|10
+3|09|9|9
+3|10|10|10
+3|11|11|11' "... by keys and ranges in turn"
+is "$(q 'SELECT id, x.k FROM (SELECT * FROM spans ORDER BY id) s, LATERAL (SELECT * FROM tk WHERE z IS NULL AND k BETWEEN f AND t OFFSET 0) x')" '' "... and with a condition"
 q "DELETE FROM c3 WHERE k = 150 AND qualifier LIKE 'w_%'" >/dev/null
 
 # ---- conditions
