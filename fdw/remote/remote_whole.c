@@ -36,7 +36,8 @@ tests_values(const wide_scan_spec *spec)
 	return false;
 }
 
-/* Returns: true if a filter would be needed otherwise; *wanted is the number of wanted columns. */
+/* Returns: true if a filter would be needed otherwise, and rows of no more cells than the limit may
+ * have all that is wanted; *wanted is the number of wanted columns. */
 static bool
 needs_filter(const wide_scan_spec *spec, int *wanted)
 {
@@ -47,7 +48,8 @@ needs_filter(const wide_scan_spec *spec, int *wanted)
 	{
 		const wide_scan_family *f = &spec->families[i];
 
-		if (f->want == WIDE_WANT_ALL || f->want == WIDE_WANT_RANGE || f->max_versions > 1)
+		if (f->want == WIDE_WANT_ALL || f->want == WIDE_WANT_RANGE || f->max_versions > 1 ||
+			f->nquals >= WT_REMOTE_WHOLE_CELLS)
 			return false;
 		exists |= f->want == WIDE_WANT_EXISTS || f->any_exists;
 		*wanted += f->want == WIDE_WANT_COLUMNS ? f->nquals : 0;

@@ -110,6 +110,9 @@ is "$(q 'SELECT id, x.* FROM (SELECT * FROM spans ORDER BY id) s, LATERAL (SELEC
 3|11|11|11' "... by keys and ranges in turn"
 is "$(q 'SELECT id, x.k FROM (SELECT * FROM spans ORDER BY id) s, LATERAL (SELECT * FROM tk WHERE z IS NULL AND k BETWEEN f AND t OFFSET 0) x')" '' "... and with a condition"
 q "DELETE FROM c3 WHERE k = 150 AND qualifier LIKE 'w_%'" >/dev/null
+q "CREATE FOREIGN TABLE c40 (k int, $(seq -s ' int, ' -f 'c%g' 1 40) int) SERVER hb OPTIONS (table_name '${N}_40', key 'k', families '{\"d\": {}}')" \
+	"INSERT INTO c40 VALUES (1$(printf ', %s' $(seq 1 40)))" >/dev/null
+like "$(ran 'SELECT * FROM c40 WHERE k = 1')" "HBase: 1 calls, 1 rows, 40 cells" "one call for a row with more wanted columns than the limit"
 
 # ---- conditions
 
