@@ -31,6 +31,7 @@ static bool has_read = false;
 
 static uint64 last = 0;	   /* number that was given */
 static uint64 running = 0; /* 0: no statement runs, or at a lower isolation level */
+static int planning = 0;   /* nested calls of the planner */
 
 static void
 look_at_transaction(void)
@@ -91,9 +92,21 @@ wt_statement_leave(uint64 outer)
 }
 
 void
+wt_statement_plan(void)
+{
+	planning++;
+}
+
+void
+wt_statement_planned(void)
+{
+	planning--;
+}
+
+void
 wt_statement_check(const char *engine)
 {
-	if (!IsolationUsesXactSnapshot())
+	if (!IsolationUsesXactSnapshot() || planning > 0)
 		return;
 	look_at_transaction();
 	if (has_read && (reader != running || running == 0))
