@@ -227,7 +227,7 @@ build() {
 # as new, and lists them in $WORK/changed.  Removes the files that the checkout no
 # longer has.  Objects are neither copied nor removed.
 copy_sources() {
-	(cd "$TOP" && find Makefile widetable.control bin program engine hbase fdw sql expected test examples/monitoring examples/many_servers README.md -type f \
+	(cd "$TOP" && find Makefile widetable.control bin program engine hbase fdw sql expected test examples/monitoring examples/many_servers examples/hbase README.md -type f \
 		! -name '*.[ado]' ! -name '*.so' ! -name '*.bc' ! -path 'test/engine/build*' ! -path program/widetable_check -exec cksum {} + | sort) >"$WORK/sources.new" || return 1
 	[ -f "$WORK/sources" ] || : >"$WORK/sources"
 	comm -13 "$WORK/sources" "$WORK/sources.new" | cut -d' ' -f3- >"$WORK/changed"

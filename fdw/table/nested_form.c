@@ -6,8 +6,8 @@
  * types call those of what is inside, and the input function of a domain evaluates its CHECK
  * constraints: functions of the type's owner, with the rights of whoever reads.  Therefore
  * nested_encode.c writes the structure itself, and nested_decode.c reads it.  What is inside is
- * stored as the value of its base type; domains are checked when a value is written.  The text
- *form, which was the only one once, is read by nested_text.c under the same rule.
+ * stored as the value of its base type; domains are checked when a value is written.  The form as
+ * text, which was the only one once, is read by nested_text.c under the same rule.
  *
  * The bytes (doc/encodings.md has an example of each):
  *

@@ -14,7 +14,7 @@ regions() { $HBASE_CLUSTER run "$HERE/Regions.java" "$@" 2>/dev/null; }
 x() { q "$@" | grep -v '^LOCATION'; }
 
 new_cluster 'log_min_messages = warning'
-for t in ops_a ops_b ops_c ops_big ops_salt ops_user ops_gone ops_in ops_out ops_rc; do regions drop $t; done
+for t in ops_a ops_b ops_c ops_big ops_salt ops_user ops_gone ops_in ops_out ops_rc ops_moved; do regions drop $t; done
 is "$(q 'CREATE EXTENSION widetable' \
 	"CREATE SERVER hb FOREIGN DATA WRAPPER widetable OPTIONS (engine 'hbase', nodes '$HBASE_NODES', timeout '30s')")" '' 'a server'
 
@@ -183,7 +183,7 @@ like "$(x 'BEGIN ISOLATION LEVEL REPEATABLE READ' 'SELECT 1 FROM a' 'SELECT 1 FR
 like "$("$BIN/psql" -XqAtc "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1 FROM a; SELECT 1 FROM a" 2>&1)" 'cannot read tables of engine "hbase" again' '... in one message'
 q "CREATE FUNCTION twice() RETURNS bigint LANGUAGE plpgsql AS 'BEGIN PERFORM count(*) FROM a; RETURN (SELECT count(*) FROM a); END'" >/dev/null
 like "$(x 'BEGIN ISOLATION LEVEL REPEATABLE READ' 'SELECT twice()' ROLLBACK)" 'ERROR:  0A000: cannot read tables of engine "hbase" again' '... in one function'
-is "$(x 'BEGIN ISOLATION LEVEL REPEATABLE READ' 'DECLARE c CURSOR FOR SELECT x.k = y.k FROM a x, LATERAL (SELECT k FROM a y WHERE y.k = x.k OFFSET 0) y LIMIT 2' 'FETCH 1 FROM c' 'FETCH 1 FROM c' ROLLBACK)" 't
+is "$(x 'BEGIN ISOLATION LEVEL REPEATABLE READ' 'DECLARE c CURSOR FOR SELECT x.k = y.k FROM big x, LATERAL (SELECT k FROM big y WHERE y.k = x.k OFFSET 0) y LIMIT 2' 'FETCH 1 FROM c' 'FETCH 1 FROM c' ROLLBACK)" 't
 t' '... as long as it likes'
 is "$("$BIN/psql" -XqAtc "SET default_transaction_isolation = 'repeatable read'" -c "SELECT count(*) FROM a WHERE k = coalesce(widetable.get('a', 'none') ->> 'x', 'none')" \
 	-c "SELECT g FROM generate_series(1, 3) g WHERE g = (1 + length(coalesce(widetable.get('a', 'none') ->> 'x', 'n')))" 2>&1)" '0
@@ -204,5 +204,21 @@ like "$(x 'SET ROLE reader' "INSERT INTO big VALUES ('x')")" 'ERROR:  42501: per
 like "$(x 'SET ROLE reader' "SELECT widetable.flush('big')")" 'ERROR:  42501: must be owner' 'flush is for the owner'
 is "$(x 'BEGIN' 'SET ROLE writer' "INSERT INTO u VALUES ('c', 'd')" 'RESET ROLE' COMMIT 'SELECT usename FROM widetable.pg_stat_widetable_remote ORDER BY 1' 'SELECT count(*) FROM u')" 'writer
 2' 'a change is sent by the role that made it'
+
+# ------------------------------------------------------------------ moving a table
+
+MOVE="$(cd "$HERE/../.." && pwd)/examples/hbase/move_cells"
+move() { PATH="$BIN:$PATH" "$MOVE" "$@" 2>&1; }
+C='key bytea, family text COLLATE "C", qualifier bytea, ts timestamptz, value bytea'
+q "CREATE FOREIGN TABLE here ($C) SERVER widetable OPTIONS (key 'key', layout 'cells', families '{\"d\": {\"versions\": 3}, \"e\": {}}')" \
+	"CREATE FOREIGN TABLE there ($C) SERVER hb OPTIONS (table_name 'ops_moved', key 'key', layout 'cells', families '{\"d\": {\"versions\": 3}, \"e\": {}}')" \
+	"CREATE FOREIGN TABLE again ($C) SERVER widetable OPTIONS (key 'key', layout 'cells', families '{\"d\": {\"versions\": 3}, \"e\": {}}')" \
+	"INSERT INTO here SELECT convert_to('r' || lpad(i::text, 6, '0'), 'utf8'), f, q, '2024-01-01'::timestamptz + v * '1 ms'::interval, decode(md5(i || f || v), 'hex')
+		FROM generate_series(1, 20000) i, (VALUES ('d', '\\x61'::bytea), ('e', ''), ('e', '\\xff00')) c(f, q), generate_series(1, 2) v WHERE f = 'd' OR v = 1" \
+	"SELECT FROM widetable.flush('here')" >/dev/null
+like "$(move here there 7)" 'NOTICE:  7 of 7 parts: 80000 cells in [0-9.]+ s, [0-9]+ a second' 'a table moves to HBase, and progress is shown'
+like "$(move there again)" 'NOTICE:  1 of 1 parts: 80000 cells' '... and back'
+is "$(q 'SELECT count(*) FROM again' '(SELECT * FROM here EXCEPT SELECT * FROM again) UNION ALL (SELECT * FROM again EXCEPT SELECT * FROM here)')" 80000 '... with all versions, timestamps and values'
+like "$(move there nowhere)" 'ERROR:  relation "nowhere" does not exist' 'a table that is not there'
 
 finish
