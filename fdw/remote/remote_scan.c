@@ -28,7 +28,7 @@
 
 #define GETS	  1000 /* keys of one call */
 #define NEAR_ROWS 200  /* rows that are read before a jump is a new scan */
-#define LOOK_ROWS 256  /* rows after which the way to read them is chosen again */
+#define LOOK_ROWS 16   /* rows after which the way to read them is chosen again */
 
 typedef struct RemoteScan
 {

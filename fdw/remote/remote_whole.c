@@ -9,9 +9,10 @@
  * one and one wanted column, 5.4 with two.)  And a get that names four columns costs a third more
  * than one that names none.
  *
- * How large rows are is known when some were read.  Before that a scan tries it, and a get does if
- * all columns are wanted that the foreign table shows.  The number of cells is limited, because a
- * row may have millions: one that reaches the limit is read again with the filter.
+ * How large rows are is known when some were read.  Before that a scan tries it, and gets do with
+ * their first keys if all columns are wanted that the foreign table shows.  The number of cells is
+ *limited, because a row may have millions: one that reaches the limit is read again with the
+ *filter.
  */
 #include "postgres.h"
 
@@ -19,7 +20,7 @@
 
 #include "fdw/table/table.h"
 
-#define ENOUGH_ROWS		 64	   /* that tell how large rows are */
+#define ENOUGH_ROWS		 64	   /* that tell how large rows are; of fewer the sum may be as much */
 #define CELLS			 4	   /* that a row may have on average, */
 #define CELLS_FOR_WANTED 2	   /* and so many more for each wanted column */
 #define BYTES			 1024  /* that it may have on average */
@@ -77,14 +78,19 @@ bool
 wt_remote_whole_pays(const WtRemoteTable *r, const wide_scan_spec *spec, bool points)
 {
 	int wanted;
-	uint64 n = r->seen.rows;
+	uint64 n = Max(r->seen.rows, ENOUGH_ROWS);
 
 	if (!needs_filter(spec, &wanted) || tests_values(spec))
 		return false;
-	if (n >= ENOUGH_ROWS &&
-		(r->seen.cells > n * (CELLS + CELLS_FOR_WANTED * wanted) || r->seen.bytes > n * BYTES))
+	if (r->seen.cells > n * (CELLS + CELLS_FOR_WANTED * wanted) || r->seen.bytes > n * BYTES)
 		return false;
 	return !points || shows_no_more(r, wanted);
+}
+
+bool
+wt_remote_whole_known(const WtRemoteTable *r)
+{
+	return r->seen.rows >= WT_REMOTE_WHOLE_TRY;
 }
 
 bool
