@@ -45,9 +45,10 @@ typedef struct RemoteScan
 
 	/* from HBase */
 	hb_scan *scan;
-	bool whole;	 /* it reads rows whole; the request may have ceased to, for gets */
-	bool hinted; /* it asks for as many rows at a time as the caller will probably read */
-	uint64 read; /* rows that it has returned since it was begun */
+	bool whole;	  /* it reads rows whole; the request may have ceased to, for gets */
+	bool hinted;  /* it asks for as many rows at a time as the caller will probably read */
+	uint64 read;  /* rows that it has returned since it was begun */
+	uint64 noted; /* rows that were read whole, in all */
 	WtRemoteRows gets;
 	int next_row; /* in gets */
 	WtRemoteAhead ahead;
@@ -487,8 +488,7 @@ fetch_whole(RemoteScan *s)
 	resetStringInfo(&s->passed);
 	appendBinaryStringInfo(&s->passed, (const char *) s->row.key.data, (int) s->row.key.len);
 	if (!wt_remote_whole_note(s->want.table, &s->row) ||
-		(s->read % LOOK_ROWS == LOOK_ROWS - 1 &&
-		 !wt_remote_whole_pays(s->want.table, &s->want.spec, false)))
+		(++s->noted % LOOK_ROWS == 0 && !wt_remote_whole_pays(s->want.table, &s->want.spec, false)))
 	{
 		leave_whole(s, wt_bytes_of(&s->passed), true);
 		return false;
