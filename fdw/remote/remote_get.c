@@ -87,6 +87,24 @@ get_whole(const WtRemoteRequest *q, const hb_bytes *keys, int n, hb_rows **out)
 	return whole;
 }
 
+/* Returns: false if the first ones of many keys have rows that are too large, or it is known that
+ * rows are. */
+static bool
+may_be_whole(const WtRemoteRequest *q, const hb_bytes *keys, int n)
+{
+	WtRemoteRows some = {0};
+	bool whole = true;
+
+	if (!wt_remote_whole_known(q->table))
+	{
+		if (n <= WT_REMOTE_WHOLE_TRY)
+			return true;
+		whole = get_whole(q, keys, WT_REMOTE_WHOLE_TRY, &some.rows);
+		wt_remote_get_free(q, &some);
+	}
+	return whole && wt_remote_whole_pays(q->table, q->spec, true);
+}
+
 void
 wt_remote_get(WtRemoteRequest *q, const hb_bytes *keys, int n, WtRemoteRows *out)
 {
@@ -94,7 +112,7 @@ wt_remote_get(WtRemoteRequest *q, const hb_bytes *keys, int n, WtRemoteRows *out
 
 	if (q->whole)
 	{
-		if (get_whole(q, keys, n, &out->rows))
+		if (may_be_whole(q, keys, n) && get_whole(q, keys, n, &out->rows))
 			return;
 		wt_remote_request_filter(q, false);
 	}

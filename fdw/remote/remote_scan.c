@@ -28,7 +28,7 @@
 
 #define GETS	  1000 /* keys of one call */
 #define NEAR_ROWS 200  /* rows that are read before a jump is a new scan */
-#define LOOK_ROWS 256  /* rows after which the way to read them is chosen again */
+#define LOOK_ROWS 16   /* rows after which the way to read them is chosen again */
 
 typedef struct RemoteScan
 {
@@ -45,8 +45,10 @@ typedef struct RemoteScan
 
 	/* from HBase */
 	hb_scan *scan;
-	bool hinted; /* it asks for as many rows at a time as the caller will probably read */
-	uint64 read; /* rows that it has returned since it was begun */
+	bool whole;	  /* it reads rows whole; the request may have ceased to, for gets */
+	bool hinted;  /* it asks for as many rows at a time as the caller will probably read */
+	uint64 read;  /* rows that it has returned since it was begun */
+	uint64 noted; /* rows that were read whole, in all */
 	WtRemoteRows gets;
 	int next_row; /* in gets */
 	WtRemoteAhead ahead;
@@ -229,6 +231,9 @@ begin_scan(RemoteScan *s, const wide_range *ranges, int n)
 	s->read = 0;
 	if (s->ended)
 		return;
+	if (s->scan != NULL && s->whole != s->request.whole)
+		drop_scan(s);
+	s->whole = s->request.whole;
 	if (s->scan != NULL)
 		status = hb_scan_restart(s->scan, list, n, NULL);
 	else
@@ -483,8 +488,7 @@ fetch_whole(RemoteScan *s)
 	resetStringInfo(&s->passed);
 	appendBinaryStringInfo(&s->passed, (const char *) s->row.key.data, (int) s->row.key.len);
 	if (!wt_remote_whole_note(s->want.table, &s->row) ||
-		(s->read % LOOK_ROWS == LOOK_ROWS - 1 &&
-		 !wt_remote_whole_pays(s->want.table, &s->want.spec, false)))
+		(++s->noted % LOOK_ROWS == 0 && !wt_remote_whole_pays(s->want.table, &s->want.spec, false)))
 	{
 		leave_whole(s, wt_bytes_of(&s->passed), true);
 		return false;

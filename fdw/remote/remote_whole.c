@@ -9,9 +9,10 @@
  * one and one wanted column, 5.4 with two.)  And a get that names four columns costs a third more
  * than one that names none.
  *
- * How large rows are is known when some were read.  Before that a scan tries it, and a get does if
- * all columns are wanted that the foreign table shows.  The number of cells is limited, because a
- * row may have millions: one that reaches the limit is read again with the filter.
+ * How large rows are is known when some were read.  Before that a scan tries it, and gets do with
+ * their first keys if all columns are wanted that the foreign table shows.  The number of cells is
+ *limited, because a row may have millions: one that reaches the limit is read again with the
+ *filter.
  */
 #include "postgres.h"
 
@@ -19,13 +20,25 @@
 
 #include "fdw/table/table.h"
 
-#define ENOUGH_ROWS		 64	   /* that tell how large rows are */
+#define ENOUGH_ROWS		 64	   /* that tell how large rows are; of fewer the sum may be as much */
 #define CELLS			 4	   /* that a row may have on average, */
 #define CELLS_FOR_WANTED 2	   /* and so many more for each wanted column */
 #define BYTES			 1024  /* that it may have on average */
 #define FORGET_ROWS		 65536 /* what was seen before so many counts less */
 
-/* Returns: true if a filter would be needed otherwise; *wanted is the number of wanted columns. */
+/* Returns: true if rows that are read whole need a filter of what the limit may leave out: a server
+ * takes a cell that it has not read for one that is not there. */
+static bool
+tests_values(const wide_scan_spec *spec)
+{
+	for (int i = 0; i < spec->npredicates; i++)
+		if (spec->predicates[i].op != WIDE_OP_IS_NULL)
+			return true;
+	return false;
+}
+
+/* Returns: true if a filter would be needed otherwise, and rows of no more cells than the limit may
+ * have all that is wanted; *wanted is the number of wanted columns. */
 static bool
 needs_filter(const wide_scan_spec *spec, int *wanted)
 {
@@ -36,7 +49,8 @@ needs_filter(const wide_scan_spec *spec, int *wanted)
 	{
 		const wide_scan_family *f = &spec->families[i];
 
-		if (f->want == WIDE_WANT_ALL || f->want == WIDE_WANT_RANGE || f->max_versions > 1)
+		if (f->want == WIDE_WANT_ALL || f->want == WIDE_WANT_RANGE || f->max_versions > 1 ||
+			f->nquals >= WT_REMOTE_WHOLE_CELLS)
 			return false;
 		exists |= f->want == WIDE_WANT_EXISTS || f->any_exists;
 		*wanted += f->want == WIDE_WANT_COLUMNS ? f->nquals : 0;
@@ -64,14 +78,19 @@ bool
 wt_remote_whole_pays(const WtRemoteTable *r, const wide_scan_spec *spec, bool points)
 {
 	int wanted;
-	uint64 n = r->seen.rows;
+	uint64 n = Max(r->seen.rows, ENOUGH_ROWS);
 
-	if (!needs_filter(spec, &wanted))
+	if (!needs_filter(spec, &wanted) || tests_values(spec))
 		return false;
-	if (n >= ENOUGH_ROWS &&
-		(r->seen.cells > n * (CELLS + CELLS_FOR_WANTED * wanted) || r->seen.bytes > n * BYTES))
+	if (r->seen.cells > n * (CELLS + CELLS_FOR_WANTED * wanted) || r->seen.bytes > n * BYTES)
 		return false;
 	return !points || shows_no_more(r, wanted);
+}
+
+bool
+wt_remote_whole_known(const WtRemoteTable *r)
+{
+	return r->seen.rows >= WT_REMOTE_WHOLE_TRY;
 }
 
 bool

@@ -1,6 +1,6 @@
 /*
  * executor_hooks.c
- *		What happens when a statement starts and when its run ends: the transaction's
+ *		What happens when a statement is planned, starts, and when its run ends: the transaction's
  *		snapshot is taken at ExecutorStart; parallel workers are told what to read and
  *		scans of open cursors are put to rest around ExecutorRun; what the statement holds
  *		is released at ExecutorEnd.
@@ -14,6 +14,7 @@
 #include "access/xlog.h"
 #include "catalog/pg_class.h"
 #include "executor/executor.h"
+#include "optimizer/planner.h"
 #include "storage/bufmgr.h"
 #include "utils/snapmgr.h"
 #include "utils/snapshot.h"
@@ -30,6 +31,7 @@
 #include "fdw/xact/parallel_snapshot.h"
 #include "fdw/xact/statement.h"
 
+static planner_hook_type prev_planner = NULL;
 static ExecutorStart_hook_type prev_executor_start = NULL;
 static ExecutorRun_hook_type prev_executor_run = NULL;
 static ExecutorEnd_hook_type prev_executor_end = NULL;
@@ -37,17 +39,48 @@ static int run_depth = 0; /* nested calls of ExecutorRun */
 /* a SELECT FOR UPDATE among them may have returned the newest state */
 static bool run_locked = false;
 
+/* The planner calls STABLE functions to estimate. */
+static PlannedStmt *
+plan(Query *query, const char *text, int options, ParamListInfo params)
+{
+	PlannedStmt *volatile planned = NULL;
+
+	wt_statement_plan();
+	PG_TRY();
+	{
+		planned = prev_planner ? prev_planner(query, text, options, params)
+							   : standard_planner(query, text, options, params);
+	}
+	PG_FINALLY();
+	{
+		wt_statement_planned();
+	}
+	PG_END_TRY();
+	return planned;
+}
+
 static void
 executor_start(QueryDesc *queryDesc, int eflags)
 {
+	uint64 outer;
+
 	wt_statement_begin(queryDesc);
 	wt_snapshot_begin_statement(queryDesc->snapshot);
 	if (wt_store_db_if_open() != NULL)
 		wide_time_reads(wt_store_db_if_open(), track_io_timing);
-	if (prev_executor_start)
-		prev_executor_start(queryDesc, eflags);
-	else
-		standard_ExecutorStart(queryDesc, eflags);
+	outer = wt_statement_enter(queryDesc);
+	PG_TRY();
+	{
+		if (prev_executor_start)
+			prev_executor_start(queryDesc, eflags);
+		else
+			standard_ExecutorStart(queryDesc, eflags);
+	}
+	PG_FINALLY();
+	{
+		wt_statement_leave(outer);
+	}
+	PG_END_TRY();
 }
 
 /* Returns: true if the plan reads tables of the embedded engine. */
@@ -217,6 +250,8 @@ executor_end(QueryDesc *queryDesc)
 void
 wt_executor_hooks_init(void)
 {
+	prev_planner = planner_hook;
+	planner_hook = plan;
 	prev_executor_start = ExecutorStart_hook;
 	ExecutorStart_hook = executor_start;
 	prev_executor_run = ExecutorRun_hook;

@@ -29,8 +29,10 @@ static List *started = NIL;									  /* in its memory */
 static uint64 reader = 0;									  /* the statement that has read */
 static bool has_read = false;
 
-static uint64 last = 0;	   /* number that was given */
-static uint64 running = 0; /* 0: no statement runs, or at a lower isolation level */
+static uint64 last = 0;		/* number that was given */
+static uint64 running = 0;	/* 0: no statement runs, or at a lower isolation level */
+static int planning = 0;	/* nested calls of the planner */
+static bool hooked = false; /* else the library was loaded while this statement is planned */
 
 static void
 look_at_transaction(void)
@@ -59,6 +61,7 @@ wt_statement_begin(const QueryDesc *query)
 {
 	Started *s;
 
+	hooked = true;
 	if (!IsolationUsesXactSnapshot())
 		return;
 	s = find(query);
@@ -91,9 +94,22 @@ wt_statement_leave(uint64 outer)
 }
 
 void
+wt_statement_plan(void)
+{
+	hooked = true;
+	planning++;
+}
+
+void
+wt_statement_planned(void)
+{
+	planning--;
+}
+
+void
 wt_statement_check(const char *engine)
 {
-	if (!IsolationUsesXactSnapshot())
+	if (!IsolationUsesXactSnapshot() || planning > 0 || !hooked)
 		return;
 	look_at_transaction();
 	if (has_read && (reader != running || running == 0))

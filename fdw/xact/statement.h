@@ -10,9 +10,14 @@
 /* ExecutorStart of a statement. */
 extern void wt_statement_begin(const QueryDesc *query);
 
-/* A run of the statement begins.  Returns: what wt_statement_leave() takes when it has ended. */
+/* A run of the statement begins, or its start.  Returns: what wt_statement_leave() takes when it
+ * has ended. */
 extern uint64 wt_statement_enter(const QueryDesc *query);
 extern void wt_statement_leave(uint64 outer);
+
+/* The planner is at work, or has ended.  What it reads are estimates, of any moment. */
+extern void wt_statement_plan(void);
+extern void wt_statement_planned(void);
 
 /*
  * In REPEATABLE READ all reads see one moment, which some engines do not offer: of those one

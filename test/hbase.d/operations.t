@@ -188,6 +188,9 @@ q "CREATE FUNCTION twice() RETURNS bigint LANGUAGE plpgsql AS 'BEGIN PERFORM cou
 like "$(x 'BEGIN ISOLATION LEVEL REPEATABLE READ' 'SELECT twice()' ROLLBACK)" 'ERROR:  0A000: cannot read tables of engine "hbase" again' '... in one function'
 is "$(x 'BEGIN ISOLATION LEVEL REPEATABLE READ' 'DECLARE c CURSOR FOR SELECT x.k = y.k FROM big x, LATERAL (SELECT k FROM big y WHERE y.k = x.k OFFSET 0) y LIMIT 2' 'FETCH 1 FROM c' 'FETCH 1 FROM c' ROLLBACK)" 't
 t' '... as long as it likes'
+is "$("$BIN/psql" -XqAtc "SET default_transaction_isolation = 'repeatable read'" -c "SELECT count(*) FROM a WHERE k = coalesce(widetable.get('a', 'none') ->> 'x', 'none')" \
+	-c "SELECT g FROM generate_series(1, 3) g WHERE g = (1 + length(coalesce(widetable.get('a', 'none') ->> 'x', 'n')))" 2>&1)" '0
+2' '... and also while it is planned'
 is "$(x "SELECT widetable.put('a', 'sk', 'g:x', 'ahead'::text, (extract(epoch FROM now()) + 3600)::bigint * 1000000)" "SELECT widetable.put('a', 'sk', 'g:x', 'now'::text)" \
 	"SELECT widetable.get('a', 'sk') -> 'g' ->> 'x'" | grep -v '^$')" 'ahead' 'a timestamp ahead of the clock hides later writes'
 
