@@ -10,9 +10,8 @@
  * than one that names none.
  *
  * How large rows are is known when some were read.  Before that a scan tries it, and gets do with
- * their first keys if all columns are wanted that the foreign table shows.  The number of cells is
- *limited, because a row may have millions: one that reaches the limit is read again with the
- *filter.
+ * their first keys if all columns are wanted that the foreign table shows.  A row may have millions
+ * of cells, so their number is limited: a row that reaches the limit is read again with the filter.
  */
 #include "postgres.h"
 
