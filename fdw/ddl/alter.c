@@ -29,6 +29,7 @@
 #include "commands/defrem.h"
 #include "foreign/foreign.h"
 #include "lib/stringinfo.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/json.h"
 #include "utils/lsyscache.h"
@@ -63,7 +64,8 @@ families_of(WtTable *before, wide_table_id table, int *n)
 	if (before->engine == NULL)
 		return wt_binding_families(wt_batch(false), table, n);
 	*n = 0;
-	return before->engine->find(before, false, &e) ? before->engine->families(&e, n) : NULL;
+	return before->engine->find(before, GetUserId(), false, &e) ? before->engine->families(&e, n)
+																: NULL;
 }
 
 /*

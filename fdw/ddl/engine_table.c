@@ -20,6 +20,7 @@
 
 #include "access/xact.h"
 #include "access/xlog.h"
+#include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "storage/proc.h"
 
@@ -147,10 +148,16 @@ find(WtTable *t, bool create, WtEngineTable *out)
 bool
 wt_engine_table(WtTable *t, bool create, WtEngineTable *out)
 {
+	return wt_engine_table_as(t, InvalidOid, create, out);
+}
+
+bool
+wt_engine_table_as(WtTable *t, Oid user, bool create, WtEngineTable *out)
+{
 	Oid locked = t->relid;
 
 	if (t->engine != NULL)
-		return t->engine->find(t, create, out);
+		return t->engine->find(t, OidIsValid(user) ? user : GetUserId(), create, out);
 	/* while this waits for the lock, the table may be altered, or another one become the head */
 	while (find(t, create, out))
 	{

@@ -19,6 +19,13 @@
  */
 extern bool wt_engine_table(WtTable *t, bool create, WtEngineTable *out);
 
+/*
+ * As wt_engine_table().  What is read and changed with the ids in *out is read and changed as
+ * `user`: another engine may be connected as somebody else for each user.  InvalidOid: the current
+ * user.
+ */
+extern bool wt_engine_table_as(WtTable *t, Oid user, bool create, WtEngineTable *out);
+
 /* Returns: a family by its name, also one that t does not mention; 0: there is none. */
 extern wide_family_id wt_engine_table_family_by_name(WtTable *t, WtEngineTable *e,
 													 const char *name);

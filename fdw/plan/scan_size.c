@@ -703,7 +703,7 @@ wt_scan_size_get_rel_size(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 	baserel->fdw_private = info;
 	info->t = wt_table(relid);
 	wt_system_column_check_scan(root, baserel, info->t);
-	info->exists = wt_engine_table(info->t, false, &info->e);
+	info->exists = wt_engine_table_as(info->t, baserel->userid, false, &info->e);
 	if (info->exists)
 		wt_scan_size_table(info->t, &info->e, &table);
 	info->tuples = table.tuples;

@@ -227,13 +227,14 @@ add_change(wide_family_id family, wide_bytes key, int kind, wide_bytes qual)
 	*c = (WtRemoteChange) {.kind = kind,
 						   .family = at,
 						   .cid = GetCurrentCommandId(true),
+						   .user = wt_remote_table_user(family),
 						   .writer = writer,
 						   .writer_command = writer_command,
 						   .before = row->last,
 						   .row = row,
 						   .qual = copy_bytes(qual)};
 	row->last = nchanges++;
-	row->user = GetUserId();
+	row->user = c->user;
 	check_memory(r);
 	return c;
 }
@@ -439,7 +440,13 @@ subxact_callback(SubXactEvent event, SubTransactionId mySubid, SubTransactionId 
 	if (!wt_level_marks_end(&levels, event, &mark))
 		return;
 	for (; (uint64) nchanges > mark; nchanges--)
-		changes[nchanges - 1].row->last = changes[nchanges - 1].before;
+	{
+		WtRemoteRow *row = changes[nchanges - 1].row;
+
+		row->last = changes[nchanges - 1].before;
+		if (row->last >= 0)
+			row->user = changes[row->last].user;
+	}
 }
 
 void

@@ -18,6 +18,7 @@ typedef struct WtRemoteChange
 	int kind;
 	int family; /* index into the table's families */
 	CommandId cid;
+	Oid user;			/* who has made it */
 	const void *writer; /* as begin() */
 	CommandId writer_command;
 	int before; /* index of the row's change before this one; -1: none */

@@ -345,7 +345,7 @@ wt_remote_define(WtTable *t, bool created)
 	/* other commands, as of owners and columns, need no connection */
 	if (!created && !lists_any(t))
 		return;
-	wt_remote_table_describe(r);
+	wt_remote_table_describe(r, GetUserId());
 	old = MemoryContextSwitchTo(TopTransactionContext);
 	d = make_definition(t, r, created);
 	if (r->made)

@@ -65,7 +65,7 @@ wt_remote_region_split(wide_family_id family, int *n)
 	*n = 0;
 	if (!r->there)
 		return s.keys;
-	client = wt_remote_table_client(r);
+	client = wt_remote_table_client_of(family);
 	status = hb_table_regions(client, r->name, false, take_start, &s);
 	if (s.failed)
 		ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));

@@ -294,7 +294,7 @@ wt_remote_scan_open(Snapshot pg, const wide_scan_spec *spec)
 		s->want.table = wt_remote_table_of(spec->families[0].id, NULL);
 		s->request = (WtRemoteRequest) {.cxt = cxt,
 										.table = s->want.table,
-										.client = wt_remote_table_client(s->want.table),
+										.client = wt_remote_table_client_of(spec->families[0].id),
 										.spec = &s->want.spec,
 										.work = &s->work};
 		s->pg = pg;

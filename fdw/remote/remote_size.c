@@ -167,10 +167,11 @@ present(WtTable *t, bool sizes, hb_client **client)
 	return r->sizes;
 }
 
-/* Returns: the regions for a plan; NULL: nothing is known. */
+/* Returns: the regions of the family's table for a plan; NULL: nothing is known. */
 static WtRemoteSizes *
-for_plan(WtRemoteTable *r)
+for_plan(wide_family_id family)
 {
+	WtRemoteTable *r = wt_remote_table_of(family, NULL);
 	TimestampTz now = GetCurrentTimestamp();
 	hb_client *client;
 	hb_status status;
@@ -179,7 +180,7 @@ for_plan(WtRemoteTable *r)
 		return NULL;
 	if (r->sizes != NULL && now < r->sizes->at + PLAN_AGE_US)
 		return r->sizes->n > 0 ? r->sizes : NULL;
-	client = wt_remote_table_client(r);
+	client = wt_remote_table_client_of(family);
 	hb_client_set_timeout(client, Min(PLAN_PATIENCE, r->place.timeout_ms));
 	status = ask(r, client, true, false);
 	hb_client_set_timeout(client, r->place.timeout_ms);
@@ -292,7 +293,7 @@ wt_remote_size_estimate(wide_family_id family, const wide_range *range, wide_est
 	}
 	for (int i = 0; i < r->nfamilies; i++)
 		families += r->families[i].there;
-	s = for_plan(r);
+	s = for_plan(family);
 	if (s != NULL)
 		bytes = s->mb * MEGABYTE;
 	rows = rows_of(r, bytes);

@@ -30,15 +30,19 @@ static struct
 {
 	WtRemoteTable *table;
 	int family;
-} *by_id = NULL; /* by id - first_id; family -1: the id is the table's */
+	Oid user;
+} *by_id = NULL; /* by id - first_id; family -1: the id is the table's, and of no user */
 
 static uint32 by_id_max = 0;
 
 static uint32
-give_id(WtRemoteTable *r, int family)
+give_id(WtRemoteTable *r, int family, Oid user)
 {
-	uint32 n = next_id++ - first_id;
+	uint32 n = next_id - first_id;
 
+	if (n >> WT_ENGINE_SHIFT != 0)
+		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+						errmsg("the session has used too many tables of HBase as too many users")));
 	if (n >= by_id_max)
 	{
 		uint32 max = Max(64, by_id_max * 2);
@@ -49,7 +53,8 @@ give_id(WtRemoteTable *r, int family)
 	}
 	by_id[n].table = r;
 	by_id[n].family = family;
-	return first_id + n;
+	by_id[n].user = user;
+	return next_id++;
 }
 
 WtRemoteTable *
@@ -61,6 +66,13 @@ wt_remote_table_of(wide_family_id family, int *index)
 	if (index != NULL)
 		*index = by_id[n].family;
 	return by_id[n].table;
+}
+
+Oid
+wt_remote_table_user(wide_family_id family)
+{
+	Assert(family - first_id < next_id - first_id);
+	return by_id[family - first_id].user;
 }
 
 static char *
@@ -119,7 +131,7 @@ wt_remote_table(WtTable *t)
 	r->server = t->server;
 	r->relid = t->relid;
 	take_place(r, &t->place);
-	r->id = give_id(r, -1);
+	r->id = give_id(r, -1, InvalidOid);
 	tables[ntables++] = r;
 	return r;
 }
@@ -128,6 +140,14 @@ hb_client *
 wt_remote_table_client(const WtRemoteTable *r)
 {
 	return wt_connection_to(r->server, GetUserId(), &r->place);
+}
+
+hb_client *
+wt_remote_table_client_of(wide_family_id family)
+{
+	const WtRemoteTable *r = wt_remote_table_of(family, NULL);
+
+	return wt_connection_to(r->server, wt_remote_table_user(family), &r->place);
 }
 
 void
@@ -163,10 +183,34 @@ wt_remote_table_family(WtRemoteTable *r, const char *name)
 	}
 	f = &r->families[r->nfamilies];
 	*f = (WtRemoteFamily) {.name = MemoryContextStrdup(TopMemoryContext, name)};
-	f->id = give_id(r, r->nfamilies);
 	r->nfamilies++;
 	wide_family_defaults(&f->opt);
 	return f;
+}
+
+/* Returns: the family's id for the user, a new one if need be. */
+static wide_family_id
+id_for(WtRemoteTable *r, int family, Oid user)
+{
+	WtRemoteFamily *f = &r->families[family];
+	wide_family_id id;
+
+	for (int i = 0; i < f->nids; i++)
+	{
+		if (f->ids[i].user == user)
+			return f->ids[i].id;
+	}
+	if (f->nids == f->ids_max)
+	{
+		int max = Max(2, f->ids_max * 2);
+
+		f->ids = f->ids == NULL ? MemoryContextAlloc(TopMemoryContext, sizeof(WtRemoteId) * max)
+								: repalloc(f->ids, sizeof(WtRemoteId) * max);
+		f->ids_max = max;
+	}
+	id = give_id(r, family, user);
+	f->ids[f->nids++] = (WtRemoteId) {user, id};
+	return id;
 }
 
 /* What HBase says of a table, taken where no memory is asked for. */
@@ -240,9 +284,9 @@ set_there(WtRemoteTable *r)
 }
 
 void
-wt_remote_table_describe(WtRemoteTable *r)
+wt_remote_table_describe(WtRemoteTable *r, Oid user)
 {
-	hb_client *client = wt_remote_table_client(r);
+	hb_client *client = wt_connection_to(r->server, user, &r->place);
 	Found *found = palloc0(sizeof(Found));
 	hb_status status = hb_admin_describe(client, r->name, take_description, found);
 
@@ -297,7 +341,7 @@ wt_remote_table_no_family(const WtRemoteTable *r, const char *family)
 }
 
 bool
-wt_remote_table_find(WtTable *t, bool create, WtEngineTable *out)
+wt_remote_table_find(WtTable *t, Oid user, bool create, WtEngineTable *out)
 {
 	WtRemoteTable *r = wt_remote_table(t);
 	const char *missing = NULL;
@@ -305,7 +349,7 @@ wt_remote_table_find(WtTable *t, bool create, WtEngineTable *out)
 	for (int attempt = 0; attempt < 2; attempt++)
 	{
 		if (!r->known)
-			wt_remote_table_describe(r);
+			wt_remote_table_describe(r, user);
 		if (!r->there && !r->made)
 		{
 			r->known = false;
@@ -318,14 +362,14 @@ wt_remote_table_find(WtTable *t, bool create, WtEngineTable *out)
 		*out = (WtEngineTable) {.table = r->id, .head = t->relid};
 		for (int i = 0; i < r->nfamilies; i++)
 			if (r->families[i].there && out->nall < WT_MAX_FAMILIES)
-				out->all[out->nall++] = r->families[i].id;
+				out->all[out->nall++] = id_for(r, i, user);
 		missing = NULL;
 		for (int i = 0; i < t->nfamilies; i++)
 		{
 			WtRemoteFamily *f = wt_remote_table_family(r, t->families[i].name);
 
 			if (f->there)
-				out->families[i] = f->id;
+				out->families[i] = id_for(r, (int) (f - r->families), user);
 			else if (!t->cells_layout || !t->families[i].implicit)
 				missing = t->families[i].name;
 		}

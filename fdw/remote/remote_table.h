@@ -3,7 +3,8 @@
  *		Tables of HBase, and the ids by which the rest of the extension knows them and their
  *		families.
  *
- * Ids are those of this session: they are given when a table is first used, and stay.
+ * Ids are those of this session: they are given when a table is first used, and stay.  A family has
+ * one for each user, who is the one that reads and changes what is named by it.
  */
 #ifndef WT_REMOTE_TABLE_H
 #define WT_REMOTE_TABLE_H
@@ -20,9 +21,17 @@ typedef enum WtRemotePending
 	WT_REMOTE_DROP
 } WtRemotePending;
 
+/* The id by which a family is known to what is done as the user. */
+typedef struct WtRemoteId
+{
+	Oid user;
+	wide_family_id id;
+} WtRemoteId;
+
 typedef struct WtRemoteFamily
 {
-	wide_family_id id;
+	WtRemoteId *ids;
+	int nids, ids_max;
 	char *name;
 	wide_family_options opt; /* as far as they are known */
 	bool stored;			 /* HBase has it */
@@ -65,22 +74,26 @@ typedef struct WtRemoteTable
 } WtRemoteTable;
 
 /* The engine's functions (engine.h).  find(): 42P01, 42703 if HBase lacks the table or a family. */
-extern bool wt_remote_table_find(WtTable *t, bool create, WtEngineTable *out);
+extern bool wt_remote_table_find(WtTable *t, Oid user, bool create, WtEngineTable *out);
 extern wide_family *wt_remote_table_families(const WtEngineTable *e, int *n);
 
 /* Return: the table of the foreign table; of a family, and the index of the family in it. */
 extern WtRemoteTable *wt_remote_table(WtTable *t);
 extern WtRemoteTable *wt_remote_table_of(wide_family_id family, int *index);
 
-/* Returns: the client for the table and the present user. */
+/* Returns: the user that the family's id belongs to. */
+extern Oid wt_remote_table_user(wide_family_id family);
+
+/* Return: the client for the table and the current user; that for the family's user. */
 extern hb_client *wt_remote_table_client(const WtRemoteTable *r);
+extern hb_client *wt_remote_table_client_of(wide_family_id family);
 
 /* Raises a failure of an operation on the table.  Its families are asked for again next time. */
 extern _Noreturn void wt_remote_table_fail(WtRemoteTable *r, hb_client *client, hb_status status,
 										   const char *what, const char *more);
 
-/* Asks for the table's families; r->there says whether there is such a table. */
-extern void wt_remote_table_describe(WtRemoteTable *r);
+/* Asks for the table's families as the user; r->there says whether there is such a table. */
+extern void wt_remote_table_describe(WtRemoteTable *r, Oid user);
 
 /* Returns: the family's entry, a new one if need be. */
 extern WtRemoteFamily *wt_remote_table_family(WtRemoteTable *r, const char *name);

@@ -136,15 +136,16 @@ wt_row_operation_append(wide_family_id family, wide_bytes qual, wide_bytes value
 
 /* ---------------------------------------------------------------- executing */
 
-static wide_family_id
-family_id(hb_bytes name)
+/* Returns: the index of the family in the table; -1: it is not known. */
+static int
+index_of(hb_bytes name)
 {
 	const WtRemoteTable *r = operation.table;
 
 	for (int f = 0; f < r->nfamilies; f++)
 		if (wt_bytes_equal(r->families[f].name, strlen(r->families[f].name), name.data, name.len))
-			return r->families[f].id;
-	return 0;
+			return f;
+	return -1;
 }
 
 static int64
@@ -169,7 +170,7 @@ keep_results(const hb_rows *rows)
 		const hb_cell *c = &row->cells[i];
 
 		operation.results[operation.nresults++] = (wide_cell) {
-			.family = (int) family_id(c->family),
+			.family = index_of(c->family),
 			.qualifier = copy_bytes(c->qualifier.data, c->qualifier.len),
 			.value = copy_bytes(c->value.data, c->value.len)};
 	}
@@ -326,12 +327,12 @@ check_overflow(WtTable *t, hb_client *client)
 
 		if (c->kind != HB_INCREMENT)
 			continue;
-		/* both are in order of columns, but families are not: their ids are */
+		/* both are in order of columns, but families are not: their indexes are */
 		for (int tried = 0; tried < operation.nresults && result == NULL; tried++, k++)
 		{
 			const wide_cell *r = &operation.results[k % operation.nresults];
 
-			if ((wide_family_id) r->family == family_id(c->family) &&
+			if (r->family == index_of(c->family) &&
 				wt_bytes_equal(r->qualifier.data, r->qualifier.len, c->qualifier.data,
 							   c->qualifier.len))
 				result = r;
@@ -425,11 +426,14 @@ wt_row_operation_execute(WtTable *t, const WtEngineCheck *check)
 bool
 wt_row_operation_result(wide_family_id family, wide_bytes qual, wide_bytes *value)
 {
+	int at;
+
+	(void) wt_remote_table_of(family, &at);
 	for (int i = 0; i < operation.nresults; i++)
 	{
 		const wide_cell *c = &operation.results[i];
 
-		if ((wide_family_id) c->family == family && wt_bytes_cmp(c->qualifier, qual) == 0)
+		if (c->family == at && wt_bytes_cmp(c->qualifier, qual) == 0)
 		{
 			*value = c->value;
 			return true;

@@ -21,6 +21,7 @@
 #include "access/xact.h"
 #include "executor/executor.h"
 #include "lib/stringinfo.h"
+#include "miscadmin.h"
 #include "nodes/execnodes.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -42,6 +43,7 @@
 #include "fdw/scan/scan_state.h"
 #include "fdw/store/bytes.h"
 #include "fdw/store/clock.h"
+#include "fdw/store/compat.h"
 #include "fdw/table/engine.h"
 #include "fdw/table/table.h"
 #include "fdw/xact/engine_scan.h"
@@ -73,6 +75,15 @@ begin_conditions(WtScanState *st, List *private, List *exprs)
 	c->key_filter = wt_key_filter_possible(st->t, c->tests, c->ntests);
 }
 
+/* Returns: the user whose privileges PostgreSQL has checked for the scan. */
+static Oid
+checked_user(const PlanState *ps)
+{
+	Oid user = wt_user_of_scan(castNode(ForeignScan, ps->plan), ps->state);
+
+	return OidIsValid(user) ? user : GetUserId();
+}
+
 WtScanState *
 wt_scan_begin(Oid relid, List *private, List *exprs, PlanState *ps, bool cacheable)
 {
@@ -82,7 +93,9 @@ wt_scan_begin(Oid relid, List *private, List *exprs, PlanState *ps, bool cacheab
 	st->cxt = CurrentMemoryContext;
 	st->ps = ps;
 	st->t = wt_table(relid);
-	st->exists = wt_engine_table(st->t, false, &st->e);
+	if (st->t->engine != NULL)
+		st->user = checked_user(ps);
+	st->exists = wt_engine_table_as(st->t, st->user, false, &st->e);
 	begin_conditions(st, private, exprs);
 	st->columns = palloc0(sizeof(bool) * Max(1, st->t->natts));
 	foreach(lc, (List *) list_nth(private, WtPrivateColumns))

@@ -126,6 +126,7 @@ typedef struct WtNewest
 typedef struct WtScanState
 {
 	WtTable *t;
+	Oid user; /* reads and changes a table of another engine; below a view its owner */
 	WtEngineTable e;
 	bool exists;   /* the engine has the table */
 	PlanState *ps; /* its snapshot and expression context are used */

@@ -100,8 +100,8 @@ typedef struct WtEngine
 
 	/* ------------------------------------------------------------- tables */
 
-	/* as wt_engine_table() */
-	bool (*find)(WtTable *t, bool create, WtEngineTable *out);
+	/* as wt_engine_table_as(); what is done with the ids that it sets is done as the user */
+	bool (*find)(WtTable *t, Oid user, bool create, WtEngineTable *out);
 	/* returns all *n families in the order of e->all, palloc'd */
 	wide_family *(*families)(const WtEngineTable *e, int *n);
 	/* sets *out to the estimate for the family; range NULL: the whole table */

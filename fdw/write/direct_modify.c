@@ -492,7 +492,7 @@ write_row(WtDirectModify *d, ForeignScanState *node, TupleTableSlot *slot)
 
 	/* creates families that were added to the foreign table since */
 	if (d->e.table == 0)
-		wt_engine_table(d->st->t, true, &d->e);
+		wt_engine_table_as(d->st->t, d->st->user, true, &d->e);
 	for (int i = 0; i < d->nset; i++)
 		d->set[i].value = ExecEvalExpr(d->set[i].expr, node->ss.ps.ps_ExprContext,
 									   &d->set[i].isnull);

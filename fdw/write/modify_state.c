@@ -21,6 +21,7 @@
 #include "executor/executor.h"
 #include "fmgr.h"
 #include "lib/stringinfo.h"
+#include "miscadmin.h"
 #include "nodes/execnodes.h"
 #include "nodes/makefuncs.h"
 #include "nodes/pathnodes.h"
@@ -195,6 +196,15 @@ find_identity(WtModify *m, Plan *subplan)
 	}
 }
 
+/* Returns: the user whose privileges PostgreSQL has checked for the target. */
+static Oid
+checked_user(ResultRelInfo *rinfo, EState *estate)
+{
+	Oid user = wt_user_of_target(rinfo, estate);
+
+	return OidIsValid(user) ? user : GetUserId();
+}
+
 WtModify *
 wt_modify_state_begin(EState *estate, ResultRelInfo *rinfo, CmdType op, Plan *subplan,
 					  bool do_nothing)
@@ -208,6 +218,8 @@ wt_modify_state_begin(EState *estate, ResultRelInfo *rinfo, CmdType op, Plan *su
 	m->rel = rel;
 	m->t = t;
 	m->do_nothing = do_nothing;
+	if (t->engine != NULL)
+		m->user = checked_user(rinfo, estate);
 	wt_batch_writer_init(&m->writer, estate);
 	find_columns(m);
 	m->values = palloc(sizeof(Datum) * t->natts);
@@ -247,7 +259,7 @@ wt_modify_state_need_engine(WtModify *m)
 	if (m->engine_known)
 		return;
 	m->wrote_before = m->t->engine != NULL || wt_change_any();
-	wt_engine_table(m->t, true, &m->e);
+	wt_engine_table_as(m->t, m->user, true, &m->e);
 	if (m->t->cells_layout)
 	{
 		MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(m));

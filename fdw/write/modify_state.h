@@ -74,6 +74,8 @@ typedef struct WtModify
 	bool *may_update;  /* WT_UPSERT_COLUMNS, by column: INSERT may write over its cells */
 	struct WtModify *aux; /* INSERT state of a partition that an UPDATE also routes rows to */
 
+	Oid user; /* changes a table of another engine; below a view its owner */
+
 	/* the engine's table, from the first row on */
 	WtEngineTable e;
 	bool engine_known;

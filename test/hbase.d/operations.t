@@ -14,7 +14,7 @@ regions() { $HBASE_CLUSTER run "$HERE/Regions.java" "$@" 2>/dev/null; }
 x() { q "$@" | grep -v '^LOCATION'; }
 
 new_cluster 'log_min_messages = warning'
-for t in ops_a ops_b ops_c ops_big ops_salt ops_user ops_gone ops_in ops_out ops_rc ops_moved ops_dom; do regions drop $t; done
+for t in ops_a ops_b ops_c ops_big ops_salt ops_user ops_gone ops_in ops_out ops_rc ops_pt1 ops_moved ops_dom; do regions drop $t; done
 is "$(q 'CREATE EXTENSION widetable' \
 	"CREATE SERVER hb FOREIGN DATA WRAPPER widetable OPTIONS (engine 'hbase', nodes '$HBASE_NODES', timeout '30s')")" '' 'a server'
 
@@ -223,5 +223,101 @@ like "$(move here there 7)" 'NOTICE:  7 of 7 parts: 80000 cells in [0-9.]+ s, [0
 like "$(move there again)" 'NOTICE:  1 of 1 parts: 80000 cells' '... and back'
 is "$(q 'SELECT count(*) FROM again' '(SELECT * FROM here EXCEPT SELECT * FROM again) UNION ALL (SELECT * FROM again EXCEPT SELECT * FROM here)')" 80000 '... with all versions, timestamps and values'
 like "$(move there nowhere)" 'ERROR:  relation "nowhere" does not exist' 'a table that is not there'
+
+# ------------------------------------------------------------------------- views
+
+# "refused" cannot be connected: the cluster does not take such a name.  So what works through a
+# view of "writer" has made no connection as the role that uses the view, in no process.
+# by ROLE SQL...: as x, as the role
+by() { by_=$1; shift; x "SET ROLE $by_" "$@"; }
+WHO="SELECT string_agg(usename || '=' || remote_user, ' ' ORDER BY usename) FROM widetable.pg_stat_widetable_remote"
+# waits NAME ROLE: a query that sets a variable to the waits on the connection of the role
+waits() { printf "SELECT coalesce(max(waits), 0) AS %s FROM widetable.pg_stat_widetable_remote WHERE usename = '%s' \\\\gset\nSELECT" "$1" "$2"; }
+
+is "$(x 'CREATE ROLE refused' "CREATE USER MAPPING FOR refused SERVER hb OPTIONS (user 'no@such@name')" 'GRANT pg_monitor TO refused' \
+	'GRANT USAGE ON SCHEMA widetable TO refused' 'GRANT SELECT ON widetable.pg_stat_widetable_remote TO refused' 'GRANT SELECT ON big TO writer' \
+	'CREATE TABLE pt (k text, v text) PARTITION BY LIST (v)' "CREATE FOREIGN TABLE pt1 PARTITION OF pt FOR VALUES IN ('1') SERVER hb OPTIONS (table_name 'ops_pt1')" \
+	'CREATE TABLE pt2 PARTITION OF pt DEFAULT' 'GRANT ALL ON pt TO writer' \
+	"CREATE FUNCTION fails(text) RETURNS text LANGUAGE plpgsql AS 'BEGIN RETURN 1 / 0; END'")" '' 'a role that the cluster does not take'
+is "$(by writer 'CREATE VIEW vu AS SELECT * FROM u' 'CREATE VIEW vs WITH (security_barrier) AS SELECT * FROM u' 'CREATE VIEW vi WITH (security_invoker) AS SELECT * FROM u' \
+	'CREATE VIEW vb AS SELECT * FROM big' 'CREATE VIEW vp AS SELECT * FROM pt' 'GRANT ALL ON vu, vs, vi, vb, vp TO refused, reader' 'GRANT ALL ON u TO refused, reader')" '' 'views'
+like "$(by refused 'SELECT * FROM u')" 'ERROR:  08' '... that cannot read'
+is "$(by refused 'SELECT * FROM vu' "$WHO")" 'a|b
+c|d
+writer=hwriter' 'a view is read as its owner'
+is "$(by refused "EXPLAIN SELECT * FROM vu WHERE k > 'b'" "$WHO" | tail -1)" 'writer=hwriter' '... also by the planner'
+is "$(by refused "SELECT k FROM vs WHERE v = 'd'" 'SELECT count(*), max(v) FROM vu' 'SELECT a.k FROM vu a JOIN vs b USING (v) ORDER BY 1' "$WHO")" 'c
+2|d
+a
+c
+writer=hwriter' '... with conditions, aggregates and joins'
+is "$(by refused 'SET enable_hashjoin = off' 'SET enable_mergejoin = off' "SELECT o.k, v FROM (VALUES ('a'), ('b'), ('c')) o (k) JOIN vu USING (k) ORDER BY 1" \
+	"EXPLAIN (COSTS OFF) SELECT o.k, v FROM (VALUES ('a'), ('b'), ('c')) o (k) JOIN vu USING (k)" "$WHO" | sed -n 's/.*(\(Lookup Ahead\)).*/\1/p; /^[a-z]/p')" 'a|b
+c|d
+Lookup Ahead
+writer=hwriter' '... by keys that are read ahead'
+is "$(by refused 'SET parallel_setup_cost = 0' 'SET parallel_tuple_cost = 0' 'SET min_parallel_table_scan_size = 0' 'SET parallel_leader_participation = off' \
+	"EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT k FROM vb WHERE k < 'l' OFFSET 0" "$WHO" | grep -oE 'Workers Launched: [1-9]|rows=150000|^[a-z].*' | sed 's/[1-9]$/n/' | sort -u)" \
+	'Workers Launched: n
+rows=150000
+writer=hwriter' '... in parallel'
+is "$(by refused 'COPY (SELECT * FROM vu) TO STDOUT' 'PREPARE p AS SELECT v FROM vu' 'SET plan_cache_mode = force_generic_plan' 'EXECUTE p' "$WHO")" 'a	b
+c	d
+b
+d
+writer=hwriter' '... by COPY and prepared statements'
+is "$(by refused "INSERT INTO vu VALUES ('e', 'f'), ('g', 'h') RETURNING k" "UPDATE vu SET v = 'x' WHERE k = 'e' RETURNING v" \
+	"UPDATE vu SET v = o.v FROM (VALUES ('g', 'y')) o (k, v) WHERE vu.k = o.k RETURNING vu.v, vu.k" "DELETE FROM vu WHERE k = 'a' RETURNING v" "$WHO" 'SELECT * FROM vu')" 'e
+g
+x
+y|g
+b
+writer=hwriter
+c|d
+e|x
+g|y' '... and changed'
+is "$(by refused BEGIN "INSERT INTO vu VALUES ('i', 'j')" "DELETE FROM vu WHERE k IN (SELECT k FROM vs WHERE k > 'd' AND k < 'h')" 'SELECT * FROM vu' COMMIT "$WHO" 'SELECT * FROM vu')" 'c|d
+i|j
+writer=hwriter
+c|d
+i|j' '... in a transaction that reads its changes'
+is "$(x "ALTER FOREIGN TABLE u OPTIONS (ADD insert_mode 'error')"; by refused "INSERT INTO vu VALUES ('c', 'e')" "$WHO" | grep -vE '^(DETAIL|[A-Z]* NAME):'; x 'ALTER FOREIGN TABLE u OPTIONS (DROP insert_mode)')" \
+	'ERROR:  23505: row already exists in table "u"
+writer=hwriter' '... where INSERT looks for the row'
+is "$(by refused "INSERT INTO vp VALUES ('a', '1'), ('b', '2'), ('c', '2')" "UPDATE vp SET v = '1' WHERE k = 'b'" 'SELECT * FROM vp ORDER BY k' "DELETE FROM vp WHERE k <> 'b' RETURNING *" "$WHO")" 'a|1
+b|1
+c|2
+a|1
+c|2
+writer=hwriter' '... with partitions, to which rows are moved'
+is "$(by reader BEGIN 'SAVEPOINT s' 'SELECT fails(v) FROM vu' 'ROLLBACK TO s' "$WHO" "SELECT v FROM u WHERE k = 'c'" "$WHO" ROLLBACK "INSERT INTO vu VALUES ('z', '1/0'), (NULL, NULL)" \
+	"INSERT INTO u VALUES ('l', 'm')" "$WHO" | grep -E '^(ERROR|reader|writer|d$)')" 'ERROR:  22012: division by zero
+writer=hwriter
+d
+reader=anybody writer=hwriter
+ERROR:  23502: null value in key column "k" of relation "u"
+reader=anybody writer=hwriter' 'after an error in a view the session reads and writes as itself'
+is "$(by reader 'SELECT count(*) FROM vu' "$WHO" "SELECT count(widetable.get('u', 'c'))" "$WHO")" '3
+writer=hwriter
+1
+reader=anybody writer=hwriter' 'functions are called as the current user'
+is "$(x 'CREATE VIEW vo AS SELECT * FROM vi' 'GRANT SELECT ON vo TO reader'; by reader 'SELECT count(*) FROM vi' 'SELECT count(*) FROM vo' "$WHO" 'SELECT count(*) FROM vu' \
+	"$(waits w writer)" "UPDATE vi SET v = 'n' WHERE k = 'l'" "$(waits w2 writer)" 'SELECT :w2 - :w' "$WHO" | grep .)" '3
+3
+reader=anybody
+3
+0
+reader=anybody writer=hwriter' 'a view with security_invoker is used as the role that uses it'
+is "$(by reader BEGIN 'DECLARE c CURSOR FOR SELECT k FROM u' 'SET ROLE writer' 'FETCH 1 FROM c' "$WHO" COMMIT)" 'c
+reader=anybody' 'a cursor is read as the role that has opened it'
+# sender SQL...: who sends what reader changes so, after both are connected
+sender() { by reader 'SELECT count(*) FROM u' 'SELECT count(*) FROM vu' BEGIN "$@" "$(waits w writer)" "$(waits r reader)" COMMIT "$(waits w2 writer)" "$(waits r2 reader)" \
+	"SELECT 'sent', :w2 > :w, :r2 > :r" | grep -E 'sent|ERROR'; }
+is "$(sender "INSERT INTO u VALUES ('o', 'p')")" 'sent|f|t' 'changes of a table are sent by the current user'
+is "$(sender "$(printf 'COPY u FROM stdin;\no\tp\n\\.\nSELECT')")" 'sent|f|t' '... also those of COPY'
+is "$(sender "INSERT INTO vu VALUES ('o', 'p')")" 'sent|t|f' 'changes of a view by its owner'
+is "$(sender "INSERT INTO u VALUES ('o', 'p')" "UPDATE vu SET v = 'q' WHERE k = 'o'")" 'sent|t|f' '... of one row by the last one'
+is "$(sender "INSERT INTO vu VALUES ('o', 'p')" 'SAVEPOINT s' "UPDATE u SET v = 'q' WHERE k = 'o'" 'ROLLBACK TO s')" 'sent|t|f' '... whose change is not rolled back'
+is "$(sender "INSERT INTO vu VALUES ('o', 'p')" "INSERT INTO u VALUES ('r', 's')")" 'sent|t|t' '... of several rows by both'
 
 finish
