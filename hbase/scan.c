@@ -59,8 +59,9 @@ struct hb_scan
 	int n; /* results of current */
 	int counts_cap;
 	int partial_cap;
-	int i;		 /* the next of them */
-	bool passed; /* the place was moved behind all rows of current */
+	int i;			 /* the next of them */
+	bool passed;	 /* the place was moved behind all rows of current */
+	int64_t answers; /* since the scan began, or was begun again */
 
 	/* the row that is handed out */
 	hb_buffer parts; /* the cells of a row that came in several results, as a cell block */
@@ -115,7 +116,7 @@ begin(hb_scan *s)
 	s->in_parts = s->has_last = s->passed = false;
 	s->n_parts = 0;
 	s->parts.len = 0;
-	s->handed = s->expected = 0;
+	s->handed = s->expected = s->answers = 0;
 	return enter_range(s, 0);
 }
 
@@ -169,7 +170,7 @@ rows_to_ask(const hb_scan *s)
 {
 	int64_t n = s->spec.rows_per_call > 0 ? s->spec.rows_per_call : ROWS_PER_CALL;
 
-	if (s->stats.calls == 0 && !s->spec.no_read_ahead && n > FIRST_ROWS)
+	if (s->answers == 0 && !s->spec.no_read_ahead && n > FIRST_ROWS)
 		n = FIRST_ROWS;
 	if (s->spec.limit > 0 && s->spec.limit - s->expected < n)
 		n = s->spec.limit - s->expected;
@@ -380,6 +381,7 @@ take(hb_scan *s)
 	s->block = s->current.cells;
 	s->n = (int) a.n;
 	s->passed = s->ahead_failed = false;
+	s->answers++;
 	s->stats.calls++;
 	s->stats.bytes += (int64_t) s->current.frame.len;
 	for (int i = 0; i < s->n; i++)
@@ -559,7 +561,7 @@ read_ahead(hb_scan *s)
 	hb_failure kept;
 
 	if (s->asked || s->next == STEP_DONE || s->spec.no_read_ahead || s->ahead_failed ||
-		(s->stats.calls <= 1 && s->i < s->n / 2) ||
+		(s->answers <= 1 && s->i < s->n / 2) ||
 		(s->spec.limit > 0 && (s->expected >= s->spec.limit || s->partial[s->n - 1])))
 		return;
 	kept = s->client->failure;
