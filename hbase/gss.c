@@ -60,13 +60,6 @@ fail(hb_failure *f, const hb_server *server, const char *what, OM_uint32 major, 
 	return HB_AUTH;
 }
 
-static hb_status
-no_memory(hb_failure *f)
-{
-	hb_status_set(f, HB_NOMEM, HB_CURE_NONE, NULL, "out of memory");
-	return HB_NOMEM;
-}
-
 /* ---- credentials ---- */
 
 static OM_uint32
@@ -181,7 +174,7 @@ hb_gss_new(hb_client *client, const hb_server *server, hb_gss **gss, hb_failure 
 
 	*gss = NULL;
 	if (g == NULL)
-		return no_memory(f);
+		return hb_status_no_memory(f);
 	memset(g, 0, sizeof *g);
 	g->wanted = GSS_C_MUTUAL_FLAG | GSS_C_REPLAY_FLAG | GSS_C_SEQUENCE_FLAG | GSS_C_INTEG_FLAG;
 	if (client->kerberos->protection == HB_PROTECTION_ANY ||
@@ -220,7 +213,7 @@ append(hb_client *client, gss_buffer_desc *from, hb_buffer *out, hb_failure *f)
 	hb_status st = hb_memory_append(&client->host, out, from->value, from->length);
 
 	(void) gss_release_buffer(&minor, from);
-	return st == HB_OK ? HB_OK : no_memory(f);
+	return st == HB_OK ? HB_OK : hb_status_no_memory(f);
 }
 
 hb_status

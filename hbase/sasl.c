@@ -21,13 +21,6 @@ garbage(hb_failure *f, const hb_server *server, const char *what)
 	return HB_PROTOCOL;
 }
 
-static hb_status
-no_memory(hb_failure *f)
-{
-	hb_status_set(f, HB_NOMEM, HB_CURE_NONE, NULL, "out of memory");
-	return HB_NOMEM;
-}
-
 static void
 drop_front(hb_buffer *b, size_t n)
 {
@@ -103,7 +96,8 @@ static hb_status
 begin_token(hb_client *client, hb_buffer *out, size_t *start, hb_failure *f)
 {
 	*start = out->len;
-	return hb_memory_append(&client->host, out, "\0\0\0\0", 4) == HB_OK ? HB_OK : no_memory(f);
+	return hb_memory_append(&client->host, out, "\0\0\0\0", 4) == HB_OK ? HB_OK
+																		: hb_status_no_memory(f);
 }
 
 static void
@@ -283,7 +277,7 @@ hb_sasl_send(hb_client *client, hb_sasl *sasl, hb_buffer *frames, hb_buffer *out
 		return HB_OK;
 	}
 	if (!sasl->sealed && hb_memory_append(&client->host, out, frames->data, frames->len) != HB_OK)
-		return no_memory(f);
+		return hb_status_no_memory(f);
 	for (size_t i = 0; sasl->sealed && i < frames->len; i += sasl->room)
 	{
 		size_t n = frames->len - i < sasl->room ? frames->len - i : sasl->room;

@@ -74,6 +74,9 @@ extern void hb_status_set(hb_failure *failure, hb_status status, hb_cure cure,
 						  const hb_server *server, const char *format, ...)
 	__attribute__((format(printf, 5, 6), cold));
 
+/* Sets *failure to HB_NOMEM, which it returns. */
+extern hb_status hb_status_no_memory(hb_failure *failure);
+
 /* Copies bytes of the network, cut to the size of the text; what cannot be printed becomes "?". */
 extern void hb_status_text(char *text, size_t size, hb_bytes bytes);
 

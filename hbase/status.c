@@ -55,3 +55,10 @@ hb_status_text(char *text, size_t size, hb_bytes bytes)
 		text[i] = (char) (bytes.data[i] < 32 || bytes.data[i] == 127 ? '?' : bytes.data[i]);
 	text[n] = 0;
 }
+
+hb_status
+hb_status_no_memory(hb_failure *failure)
+{
+	hb_status_set(failure, HB_NOMEM, HB_CURE_NONE, NULL, "out of memory");
+	return HB_NOMEM;
+}

@@ -39,17 +39,24 @@ static int run_depth = 0; /* nested calls of ExecutorRun */
 /* a SELECT FOR UPDATE among them may have returned the newest state */
 static bool run_locked = false;
 
+static PlannedStmt *
+make_plan(Query *query, const char *text, int options, ParamListInfo params)
+{
+	return prev_planner ? prev_planner(query, text, options, params)
+						: standard_planner(query, text, options, params);
+}
+
 /* The planner calls STABLE functions to estimate. */
 static PlannedStmt *
 plan(Query *query, const char *text, int options, ParamListInfo params)
 {
 	PlannedStmt *volatile planned = NULL;
 
-	wt_statement_plan();
+	if (!wt_statement_plan())
+		return make_plan(query, text, options, params);
 	PG_TRY();
 	{
-		planned = prev_planner ? prev_planner(query, text, options, params)
-							   : standard_planner(query, text, options, params);
+		planned = make_plan(query, text, options, params);
 	}
 	PG_FINALLY();
 	{
@@ -60,21 +67,32 @@ plan(Query *query, const char *text, int options, ParamListInfo params)
 }
 
 static void
+start_plan(QueryDesc *queryDesc, int eflags)
+{
+	if (prev_executor_start)
+		prev_executor_start(queryDesc, eflags);
+	else
+		standard_ExecutorStart(queryDesc, eflags);
+}
+
+static void
 executor_start(QueryDesc *queryDesc, int eflags)
 {
 	uint64 outer;
+	bool counted = wt_statement_begin(queryDesc);
 
-	wt_statement_begin(queryDesc);
 	wt_snapshot_begin_statement(queryDesc->snapshot);
 	if (wt_store_db_if_open() != NULL)
 		wide_time_reads(wt_store_db_if_open(), track_io_timing);
+	if (!counted)
+	{
+		start_plan(queryDesc, eflags);
+		return;
+	}
 	outer = wt_statement_enter(queryDesc);
 	PG_TRY();
 	{
-		if (prev_executor_start)
-			prev_executor_start(queryDesc, eflags);
-		else
-			standard_ExecutorStart(queryDesc, eflags);
+		start_plan(queryDesc, eflags);
 	}
 	PG_FINALLY();
 	{

@@ -56,14 +56,14 @@ find(const QueryDesc *query)
 	return NULL;
 }
 
-void
+bool
 wt_statement_begin(const QueryDesc *query)
 {
 	Started *s;
 
 	hooked = true;
 	if (!IsolationUsesXactSnapshot())
-		return;
+		return false;
 	s = find(query);
 	if (s == NULL)
 	{
@@ -75,6 +75,7 @@ wt_statement_begin(const QueryDesc *query)
 		MemoryContextSwitchTo(old);
 	}
 	s->number = ++last;
+	return true;
 }
 
 uint64
@@ -93,11 +94,12 @@ wt_statement_leave(uint64 outer)
 	running = outer;
 }
 
-void
+bool
 wt_statement_plan(void)
 {
 	hooked = true;
-	planning++;
+	planning += IsolationUsesXactSnapshot();
+	return IsolationUsesXactSnapshot();
 }
 
 void

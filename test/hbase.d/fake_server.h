@@ -472,4 +472,22 @@ fake_stop(fake_server *s)
 	pthread_join(s->thread, NULL);
 }
 
+/* Returns the number in the environment variable, or the other one. */
+static inline int
+number_of(const char *name, int otherwise)
+{
+	return getenv(name) != NULL ? atoi(getenv(name)) : otherwise;
+}
+
+/* Shows how often each status came. */
+static inline void
+print_statuses(const long *statuses)
+{
+	for (int i = 0; i <= HB_REMOTE; i++)
+	{
+		if (statuses[i] > 0)
+			print_message("    %s: %ld\n", hb_status_name(i), statuses[i]);
+	}
+}
+
 #endif /* FAKE_SERVER_H */

@@ -112,12 +112,6 @@ good(void **state)
 	assert_int_equal(host.allocated, 0);
 }
 
-static int
-number_of(const char *name, int otherwise)
-{
-	return getenv(name) != NULL ? atoi(getenv(name)) : otherwise;
-}
-
 /* Whatever the server sends: an end in time, a status, nothing leaked. */
 static void
 damage(void **state)
@@ -151,11 +145,7 @@ damage(void **state)
 			assert_int_equal(host.allocated, 0);
 		}
 	}
-	for (int i = 0; i <= HB_REMOTE; i++)
-	{
-		if (statuses[i] > 0)
-			print_message("    %s: %ld\n", hb_status_name(i), statuses[i]);
-	}
+	print_statuses(statuses);
 }
 
 static void

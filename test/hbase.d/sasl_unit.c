@@ -41,8 +41,7 @@ hb_gss_new(hb_client *client, const hb_server *server, hb_gss **gss, hb_failure 
 		(*gss)->steps = 0;
 		return HB_OK;
 	}
-	hb_status_set(f, HB_NOMEM, HB_CURE_NONE, NULL, "out of memory");
-	return HB_NOMEM;
+	return hb_status_no_memory(f);
 }
 
 static hb_status
@@ -50,8 +49,7 @@ append(hb_client *client, hb_buffer *out, const void *p, size_t n, hb_failure *f
 {
 	if (hb_memory_append(&client->host, out, p, n) == HB_OK)
 		return HB_OK;
-	hb_status_set(f, HB_NOMEM, HB_CURE_NONE, NULL, "out of memory");
-	return HB_NOMEM;
+	return hb_status_no_memory(f);
 }
 
 static hb_status
@@ -560,12 +558,6 @@ again(void **state)
 	assert_int_equal(host.allocated, 0);
 }
 
-static int
-number_of(const char *name, int otherwise)
-{
-	return getenv(name) != NULL ? atoi(getenv(name)) : otherwise;
-}
-
 /* Whatever the server sends: an end in time, a status, nothing leaked. */
 static void
 damage(void **state)
@@ -593,11 +585,7 @@ damage(void **state)
 		assert_int_equal(host.allocated, 0);
 	}
 	offered = HB_PROTECTION_AUTHENTICATION;
-	for (int i = 0; i <= HB_REMOTE; i++)
-	{
-		if (statuses[i] > 0)
-			print_message("    %s: %ld\n", hb_status_name(i), statuses[i]);
-	}
+	print_statuses(statuses);
 }
 
 /* An interrupt ends an authentication at once; the client can be used afterwards. */
