@@ -52,6 +52,13 @@ in_db() { (PGDATABASE=$1; export PGDATABASE; shift; q "$@"); }
 # await SECONDS PATTERN SQL: polls until a line of the result matches; fails after that time
 await() { for _ in $(seq $(($1 * 10))); do q "$3" | grep -qE -- "$2" && return 0; sleep 0.1; done; return 1; }
 
+# archive: ends the segment of the log and waits until the server has archived it.  What is written
+# after the switch, by any process, stays in a segment that is not archived.
+archive() {
+	segment_=$(q 'SELECT pg_walfile_name(pg_switch_wal())')
+	await 60 t "SELECT last_archived_wal >= '$segment_' FROM pg_stat_archiver" || echo "not ok - WAL is archived up to $segment_"
+}
+
 # session NAME FD: starts a psql in the background.  It reads statements from file descriptor FD of
 # the script and writes its output to $T/NAME.out; session_pid is its process number.  It ends when
 # every process that has inherited FD has closed it.
