@@ -24,8 +24,6 @@
 #include "engine/base/status.h"
 #include "engine/shared/host.h"
 #include "engine/shared/layout.h"
-#include "engine/sst/block.h"
-#include "engine/sst/sst_cursor.h"
 #include "engine/read/source.h"
 #include "engine/read/source_file.h"
 
@@ -98,7 +96,7 @@ merge_statistics(merge *m)
 void
 merge_used(merge *m)
 {
-	m->heap[0]->used = m->turn;
+	source_use(m->heap[0]);
 }
 
 void
@@ -276,51 +274,10 @@ merge_pass(merge *m, const uint8_t *ukey, uint32_t klen)
 	return WIDE_OK;
 }
 
-/* ------------------------------------------------------------------ spans */
-
 void
-merge_span_block(const merge *m, merge_span *span)
+merge_settle(merge *m)
 {
-	file_source *f = m->nheap > 0 ? source_file_of(m->heap[0]) : NULL;
-
-	*span = (merge_span) {.block = NULL};
-	if (f == NULL)
-		return;
-	span->block = &f->cursor.block;
-	span->row = span->end = span->block->row;
-	span->seq = f->reader->global_seq;
-}
-
-wide_status
-merge_span_rows(const merge *m, const uint8_t *hi, uint32_t hilen, merge_span *span)
-{
-	const file_source *f = source_file_of(m->heap[0]);
-	uint32_t row;
-
-	span->end = span->block->rows;
-	/* the last row may continue in the next block, or in the next file: large rows are cut */
-	if ((span->block->flags & BLOCK_ROW_GOES_ON) != 0 ||
-		(f->at + 1 < f->nfiles && sst_cursor_last_block(&f->cursor)))
-		span->end--;
-	/* the source with the second smallest entry is one of these two */
-	for (int i = 1; i <= 2 && i < m->nheap && span->row < span->end; i++)
-	{
-		TRY(block_row_at(span->block, span->row, m->heap[i]->e->ukey, m->heap[i]->e->klen, &row));
-		span->end = row < span->end ? row : span->end;
-	}
-	if (hi != NULL && span->row < span->end)
-	{
-		TRY(block_row_at(span->block, 0, hi, hilen, &row));
-		span->end = row < span->end ? row : span->end;
-	}
-	span->end = span->end > span->row ? span->end : span->row;
-	return WIDE_OK;
-}
-
-wide_status
-merge_span_leave(merge *m, uint32_t row)
-{
-	return moved(m, 0, source_file_row(m->heap[0], row));
+	build(m);
 }
 
 static inline bool

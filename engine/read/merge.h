@@ -11,19 +11,21 @@
 #include "engine/wide.h"
 #include "engine/base/buffer.h"
 #include "engine/base/entry.h"
-#include "engine/sst/block.h"
 #include "engine/read/source.h"
 
 typedef struct merge
 {
 	const entry *current; /* NULL: the end, or no position */
 
+	/* The sources.  Who moves them goes on with merge_settle. */
+	source **sources;
+	int n;
+
 	/* the rest is merge.c's */
 	wide_db *db;
-	/* two parts of one allocation, cap pointers each */
-	source **sources;
-	source **heap; /* nheap sources that have an entry, a heap */
-	int n, nheap, cap;
+	source **heap; /* nheap sources that have an entry, a heap; the second part of one allocation
+					* with sources, cap pointers each */
+	int nheap, cap;
 	int waiting;   /* sources from here on have not been sought; 0: none waits */
 	uint64_t turn; /* rises with merge_unused: marks of earlier turns in source.used are void */
 	uint32_t ticks;
@@ -80,26 +82,16 @@ extern void merge_used(merge *m);
 /* States that the caller keeps no pointer into any entry. */
 extern void merge_unused(merge *m);
 
-/*
- * Rows [row, end) of the current block of the first source, of which no other
- * source has an entry, so that the block has all entries of those rows.
- */
-typedef struct merge_span
+/* Takes up the positions to which the caller has moved sources itself, all of them forward.
+ * Requires: none of them waits (merge_waits). */
+extern void merge_settle(merge *m);
+
+/* Returns true if some sources have not been sought yet: what they have is behind the current
+ * entry. */
+static inline bool
+merge_waits(const merge *m)
 {
-	block_cursor *block; /* NULL: the first source is no file */
-	uint32_t row, end;
-	uint64_t seq; /* of all entries; 0: each has its own */
-} merge_span;
-
-/* Sets *span to an empty span at the current entry.  Requires: the first entry of a row. */
-extern void merge_span_block(const merge *m, merge_span *span);
-
-/* Sets span->end; only rows below hi (NULL: open).  Requires: merge_span_block gave a block. */
-extern wide_status merge_span_rows(const merge *m, const uint8_t *hi, uint32_t hilen,
-								   merge_span *span);
-
-/* Moves forward to the first entry of a row of the span's block; with the number of its rows, to
- * the first entry behind the block. */
-extern wide_status merge_span_leave(merge *m, uint32_t row);
+	return m->waiting > 0;
+}
 
 #endif /* WIDE_MERGE_H */

@@ -93,6 +93,13 @@ struct source
 	buffer before;
 };
 
+/* States that the user keeps pointers into the current entry or its block. */
+static inline void
+source_use(source *s)
+{
+	s->used = *s->turn;
+}
+
 /* Moves to the first entry at or after the key. */
 static inline wide_status
 source_seek(source *s, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq)

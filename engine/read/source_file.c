@@ -363,6 +363,16 @@ source_file_new(wide_db *db, const file_meta *files, int n, int flags, source **
 	return WIDE_OK;
 }
 
+uint32_t
+source_file_whole_rows(const file_source *f)
+{
+	const block_cursor *b = &f->cursor.block;
+	bool cut = (b->flags & BLOCK_ROW_GOES_ON) != 0 ||
+			   (f->at + 1 < f->nfiles && sst_cursor_last_block(&f->cursor));
+
+	return cut && b->rows > 0 ? b->rows - 1 : b->rows;
+}
+
 wide_status
 source_file_row(source *s, uint32_t row)
 {

@@ -52,6 +52,10 @@ source_file_of(source *s)
  */
 extern bool source_file_can_wait(const file_source *f, const entry *first);
 
+/* Returns the number of rows of the current block that lie in it as a whole: the last one may
+ * continue in the next block, or in the next file, because large rows are cut. */
+extern uint32_t source_file_whole_rows(const file_source *f);
+
 /* Moves a source of files to the first entry of a row of its current block; with the number of
  * rows, to the first entry behind the block (sst_cursor_row). */
 extern wide_status source_file_row(source *s, uint32_t row);

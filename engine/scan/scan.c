@@ -45,6 +45,7 @@
 #include "engine/scan/scan_open.h"
 #include "engine/scan/scan_range.h"
 #include "engine/scan/scan_row.h"
+#include "engine/scan/scan_run.h"
 #include "engine/scan/scan_sources.h"
 #include "engine/scan/scan_state.h"
 
@@ -124,16 +125,8 @@ family_begin(scan_state *s, scan_family *f)
 static wide_status
 row_forward(scan_state *s)
 {
-	const entry *first = NULL;
+	const entry *first = scan_range_first(s);
 
-	for (int i = 0; i < s->nfamilies; i++)
-	{
-		const entry *e = s->families[i].leads ? merge_entry(s->families[i].m) : NULL;
-
-		if (e != NULL &&
-			(first == NULL || ukey_compare(e->ukey, e->rowlen, first->ukey, first->rowlen) < 0))
-			first = e;
-	}
 	if (scan_range_over(s, first))
 		return WIDE_END;
 	TRY(buffer_set(&s->row.key, first->ukey, first->rowlen));
@@ -398,7 +391,7 @@ wide_scan_open(wide_db *db, const wide_snapshot *snap, const wide_scan_spec *spe
 	TRY_GOTO(scan_open_families(s, spec));
 	TRY_GOTO(scan_range_set(s, spec->ranges, spec->nranges));
 	TRY_GOTO(scan_sources_make(s));
-	s->block.possible = s->nfamilies == 1 && s->families[0].leads && !scan_block_off;
+	s->block.possible = !scan_block_off;
 	s->block.ahead.limit = 1;
 	*out = &s->door;
 	return WIDE_OK;
@@ -491,8 +484,9 @@ wide_scan_next(wide_scan *scan, wide_row *row)
 	if (wide_scan_ready(scan, row))
 		return WIDE_OK;
 	memset(row, 0, sizeof(*row));
-	scan_row_release(s);
 	TRY(s->failed);
+	TRY(scan_block_given(s));
+	scan_row_release(s);
 	TRY(segment_check(s->db));
 	/* there is no way back to the beginning of a part of a row */
 	if (s->row.phase != ROW_NONE)
@@ -540,6 +534,7 @@ wide_scan_close(wide_scan *scan)
 		buffer_free(&f->target);
 		buffer_free(&f->before.row);
 		free(f->columns.list);
+		scan_run_free(f);
 	}
 	free(s->out.arena);
 	free(s->out.cells);

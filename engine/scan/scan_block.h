@@ -15,17 +15,23 @@ extern void scan_block_free(scan_state *s);
  * Reads ahead rows that can be taken as they are, if such rows come next.  Opens ranges as needed.
  * Returns: WIDE_OK: rows were read ahead (door.nahead), or the next row has to be read entry by
  * entry; WIDE_END: no range has more rows; WIDE_INTERRUPTED: the call can be repeated.
- * Requires: the rows read ahead before are handed out.
+ * Requires: scan_block_given was called.
  */
 extern wide_status scan_block_next(scan_state *s);
 
 /*
- * Leaves the span, and drops what was read ahead: the scan stands behind the row that was handed
+ * Takes note of the rows that were read ahead and handed out, and drops the others: the scan stands
+ * behind the last one.  To be called while these rows are still valid.
+ */
+extern wide_status scan_block_given(scan_state *s);
+
+/*
+ * Leaves the runs, and drops what was read ahead: the scan stands behind the row that was handed
  * out last.
  */
 extern wide_status scan_block_drop(scan_state *s);
 
-/* Drops the span and what was read ahead; the position is lost. */
+/* Drops the runs and what was read ahead; the position is lost. */
 extern void scan_block_restart(scan_state *s);
 
 /* Adds the rows that were handed out to s->stats. */

@@ -1,8 +1,8 @@
 /*
  * scan_block_columns.c - the columns of a block that a scan reads.
  *
- * Done once for each span, so that the loop over its rows looks at nothing but the columns that are
- * wanted or tested.  In a grid these are found by their own arrays, in a list by their number
+ * Done once for each block, so that the loop over its rows looks at nothing but the columns that
+ * are wanted or tested.  In a grid these are found by their own arrays, in a list by their number
  * (by_number).
  *
  * Locking: none; the scan's pin protects the block.
@@ -19,21 +19,21 @@
 #include "engine/scan/scan_state.h"
 
 static wide_status
-add_column(scan_block *sb, uint32_t column, int want, bool wanted, const predicate_column *test)
+add_column(scan_run *run, uint32_t column, int want, bool wanted, const predicate_column *test)
 {
-	TRY(array_grow((void **) &sb->columns.list, sb->columns.n, &sb->columns.cap,
-				   sizeof(*sb->columns.list)));
-	sb->columns.list[sb->columns.n++] = (scan_block_column) {
+	TRY(array_grow((void **) &run->columns.list, run->columns.n, &run->columns.cap,
+				   sizeof(*run->columns.list)));
+	run->columns.list[run->columns.n++] = (scan_block_column) {
 		.column = column, .want = want, .wanted = wanted, .test = test, .row = UINT32_MAX};
-	sb->columns.nwanted += wanted;
-	sb->columns.ntests += test != NULL;
+	run->columns.nwanted += wanted;
+	run->columns.ntests += test != NULL;
 	return WIDE_OK;
 }
 
 /* Adds the columns of f->columns.  A column that the block does not have is added if it is tested.
  */
 static wide_status
-listed_columns(scan_block *sb, const scan_family *f)
+listed_columns(scan_run *run, const scan_family *f)
 {
 	for (int i = 0; i < f->columns.n; i++)
 	{
@@ -41,10 +41,10 @@ listed_columns(scan_block *sb, const scan_family *f)
 		uint32_t column;
 		bool exact;
 
-		TRY(block_find_column(sb->span.block, f->columns.encoded.data + col->at,
-							  (uint32_t) col->len, &column, &exact));
+		TRY(block_find_column(run->block, f->columns.encoded.data + col->at, (uint32_t) col->len,
+							  &column, &exact));
 		if (exact || col->test != NULL)
-			TRY(add_column(sb, exact ? column : NO_COLUMN, col->want, exact && col->want >= 0,
+			TRY(add_column(run, exact ? column : NO_COLUMN, col->want, exact && col->want >= 0,
 						   col->test));
 	}
 	return WIDE_OK;
@@ -52,34 +52,34 @@ listed_columns(scan_block *sb, const scan_family *f)
 
 /* Adds all columns, or those of the range, and the listed ones, which have predicates. */
 static wide_status
-columns_between(scan_block *sb, const scan_family *f)
+columns_between(scan_run *run, const scan_family *f)
 {
-	uint32_t from = 0, to = sb->span.block->columns;
+	uint32_t from = 0, to = run->block->columns;
 	bool exact;
 	int n;
 
 	if (f->want == WIDE_WANT_RANGE)
 	{
-		TRY(block_find_column(sb->span.block, f->columns.encoded.data, (uint32_t) f->columns.lo_len,
+		TRY(block_find_column(run->block, f->columns.encoded.data, (uint32_t) f->columns.lo_len,
 							  &from, &exact));
 		if (f->columns.hi_len > 0)
-			TRY(block_find_column(sb->span.block, f->columns.encoded.data + f->columns.lo_len,
+			TRY(block_find_column(run->block, f->columns.encoded.data + f->columns.lo_len,
 								  (uint32_t) f->columns.hi_len, &to, &exact));
 	}
-	TRY(listed_columns(sb, f));
-	n = sb->columns.n;
+	TRY(listed_columns(run, f));
+	n = run->columns.n;
 	for (uint32_t c = from; c < to; c++)
 	{
 		int i = 0;
 
-		while (i < n && sb->columns.list[i].column != c)
+		while (i < n && run->columns.list[i].column != c)
 			i++;
 		if (i == n)
-			TRY(add_column(sb, c, -1, true, NULL));
+			TRY(add_column(run, c, -1, true, NULL));
 		else
 		{
-			sb->columns.list[i].wanted = true;
-			sb->columns.nwanted++;
+			run->columns.list[i].wanted = true;
+			run->columns.nwanted++;
 		}
 	}
 	return WIDE_OK;
@@ -95,27 +95,27 @@ compare_columns(const void *a, const void *b)
 
 /* Cells have their qualifiers with them where columns are not listed in the spec: decodes these. */
 static wide_status
-decode_qualifiers(scan_block *sb)
+decode_qualifiers(scan_run *run)
 {
 	buffer key = {0};
 	wide_status st = WIDE_OK;
 
-	sb->columns.quals.len = 0;
-	for (int i = 0; i < sb->columns.n; i++)
+	run->columns.quals.len = 0;
+	for (int i = 0; i < run->columns.n; i++)
 	{
-		scan_block_column *k = &sb->columns.list[i];
+		scan_block_column *k = &run->columns.list[i];
 		wide_bytes raw;
 
 		if (!k->wanted)
 			continue;
 		key.len = 0;
-		TRY_GOTO(block_key(&sb->span.block->column_keys, k->column, false, &key));
-		k->qual = sb->columns.quals.len;
-		TRY_GOTO(key_decode_part(key.data, key.len, &sb->columns.quals, &raw));
+		TRY_GOTO(block_key(&run->block->column_keys, k->column, false, &key));
+		k->qual = run->columns.quals.len;
+		TRY_GOTO(key_decode_part(key.data, key.len, &run->columns.quals, &raw));
 		k->quallen = raw.len;
 		/* without an escape it is still in the key */
 		if (raw.data == key.data)
-			TRY_GOTO(buffer_append(&sb->columns.quals, raw.data, raw.len));
+			TRY_GOTO(buffer_append(&run->columns.quals, raw.data, raw.len));
 	}
 done:
 	buffer_free(&key);
@@ -123,41 +123,43 @@ done:
 }
 
 wide_status
-scan_block_columns_choose(scan_block *sb, const scan_family *f)
+scan_block_columns_choose(scan_run *run)
 {
-	sb->columns.n = sb->columns.nwanted = sb->columns.ntests = 0;
-	sb->all_exist = f->any_exists || f->want == WIDE_WANT_ALL || f->want == WIDE_WANT_EXISTS;
+	const scan_family *f = run->family;
+
+	run->columns.n = run->columns.nwanted = run->columns.ntests = 0;
+	run->all_exist = f->any_exists || f->want == WIDE_WANT_ALL || f->want == WIDE_WANT_EXISTS;
 	if (f->want == WIDE_WANT_ALL || f->want == WIDE_WANT_RANGE)
 	{
-		TRY(columns_between(sb, f));
-		if (sb->columns.ntests > 0)
-			qsort(sb->columns.list, (size_t) sb->columns.n, sizeof(*sb->columns.list),
+		TRY(columns_between(run, f));
+		if (run->columns.ntests > 0)
+			qsort(run->columns.list, (size_t) run->columns.n, sizeof(*run->columns.list),
 				  compare_columns);
-		return decode_qualifiers(sb);
+		return decode_qualifiers(run);
 	}
 	if (f->want == WIDE_WANT_COLUMNS)
-		return listed_columns(sb, f);
+		return listed_columns(run, f);
 	return WIDE_OK;
 }
 
 wide_status
-scan_block_columns_find(scan_block *sb)
+scan_block_columns_find(scan_run *run)
 {
-	block_cursor *b = sb->span.block;
+	block_cursor *b = run->block;
 
 	if ((b->flags & BLOCK_GRID) != 0)
 	{
-		for (int i = 0; i < sb->columns.n; i++)
-			if (sb->columns.list[i].column != NO_COLUMN)
-				TRY(block_column_open(b, sb->columns.list[i].column, &sb->columns.list[i].grid));
+		for (int i = 0; i < run->columns.n; i++)
+			if (run->columns.list[i].column != NO_COLUMN)
+				TRY(block_column_open(b, run->columns.list[i].column, &run->columns.list[i].grid));
 		return WIDE_OK;
 	}
-	TRY(buffer_reserve(&sb->columns.numbers, b->columns * sizeof(*sb->columns.by_number)));
-	sb->columns.by_number = (int *) sb->columns.numbers.data;
-	memset(sb->columns.by_number, 0xff, b->columns * sizeof(*sb->columns.by_number));
-	for (int i = 0; i < sb->columns.n; i++)
-		if (sb->columns.list[i].column != NO_COLUMN)
-			sb->columns.by_number[sb->columns.list[i].column] = i;
-	sb->columns.next_value = UINT32_MAX;
+	TRY(buffer_reserve(&run->columns.numbers, b->columns * sizeof(*run->columns.by_number)));
+	run->columns.by_number = (int *) run->columns.numbers.data;
+	memset(run->columns.by_number, 0xff, b->columns * sizeof(*run->columns.by_number));
+	for (int i = 0; i < run->columns.n; i++)
+		if (run->columns.list[i].column != NO_COLUMN)
+			run->columns.by_number[run->columns.list[i].column] = i;
+	run->columns.next_value = UINT32_MAX;
 	return WIDE_OK;
 }

@@ -6,12 +6,12 @@
 #include "engine/scan/scan_state.h"
 
 /*
- * Fills sb->columns with the columns of the span's block that the scan wants or tests in the
- * family, and sets sb->all_exist.
+ * Fills run->columns with the columns of the run's block that the scan wants or tests in the
+ * family, and sets run->all_exist.
  */
-extern wide_status scan_block_columns_choose(scan_block *sb, const scan_family *f);
+extern wide_status scan_block_columns_choose(scan_run *run);
 
 /* Finds the chosen columns in the block.  WIDE_CORRUPT: the block is malformed. */
-extern wide_status scan_block_columns_find(scan_block *sb);
+extern wide_status scan_block_columns_find(scan_run *run);
 
 #endif /* WIDE_SCAN_BLOCK_COLUMNS_H */

@@ -177,6 +177,22 @@ scan_range_seek(scan_state *s)
 	return WIDE_OK;
 }
 
+const entry *
+scan_range_first(const scan_state *s)
+{
+	const entry *first = NULL;
+
+	for (int i = 0; i < s->nfamilies; i++)
+	{
+		const entry *e = s->families[i].leads ? merge_entry(s->families[i].m) : NULL;
+
+		if (e != NULL &&
+			(first == NULL || ukey_compare(e->ukey, e->rowlen, first->ukey, first->rowlen) < 0))
+			first = e;
+	}
+	return first;
+}
+
 bool
 scan_range_passed(const scan_state *s)
 {

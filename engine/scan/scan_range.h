@@ -16,6 +16,9 @@ extern wide_status scan_range_set(scan_state *s, const wide_range *ranges, int n
  * Requires: no range is open. */
 extern wide_status scan_range_open(scan_state *s);
 
+/* Returns the least entry at which a leading family stands; NULL: there is none. */
+extern const entry *scan_range_first(const scan_state *s);
+
 /* Moves the leading families to the beginning of the open range, or behind the row that was read
  * last in it. */
 extern wide_status scan_range_seek(scan_state *s);

@@ -22,6 +22,7 @@
 #include "engine/batch/batch.h"
 #include "engine/batch/batch_source.h"
 #include "engine/batch/overlay.h"
+#include "engine/scan/scan_run.h"
 #include "engine/scan/scan_state.h"
 
 /* Adds what the snapshot sees beside the store. */
@@ -137,6 +138,7 @@ scan_sources_make(scan_state *s)
 									overlay_of(s->snap), s->batch, s->batch_mark, &f->m,
 									&f->batch_source, &s->sources.incomplete));
 		merge_limits(f->m, &f->limits);
+		scan_run_forget(f);
 		f->before.state = BEFORE_UNKNOWN;
 	}
 	return WIDE_OK;

@@ -2,9 +2,9 @@
  * scan_state.h - the inside of a scan, shared by the files of this room.
  *
  * The state is divided by subject: what a family is asked for and where it stands (scan_family),
- * the key ranges, the current row, what was handed out, and the span of a block from which rows
- * are taken as they are (scan_block).  Everything is embedded in scan_state: the members
- * that the loops over rows and cells use are reached without a further pointer.
+ * the key ranges, the current row, what was handed out, and the runs of rows that are taken from
+ * blocks as they are (scan_run, scan_block).  Everything else is embedded in scan_state: the
+ * members that the loops over rows and cells use are reached without a further pointer.
  *
  * "Encoded" means the form of a key in which bytes compare as keys do (base/key.h).
  *
@@ -26,6 +26,7 @@
 #include "engine/scan/predicate.h"
 
 typedef struct scan_state scan_state;
+typedef struct scan_run scan_run;
 
 /* ---------------------------------------------------------------- families */
 
@@ -118,6 +119,10 @@ typedef struct scan_family
 	family_row row;
 	family_before before;
 	buffer target; /* scratch: the key to which the merge moves */
+	/* rows that are taken from blocks as they are */
+	scan_run *runs; /* one for each source that stands on an entry */
+	int nruns, runs_cap;
+	scan_run *run; /* the one that has the row which is put together; NULL: none */
 } scan_family;
 
 /* ------------------------------------------------------------------ ranges */
@@ -210,7 +215,7 @@ typedef struct scan_output
 #define SCAN_BLOCK_ROWS	 64			/* rows read ahead at most */
 #define SCAN_BLOCK_CELLS 4096		/* cells of these rows at most */
 
-/* A column of the rows of a span: wanted, or to be tested, or both. */
+/* A column of the rows of a run: wanted, or to be tested, or both. */
 typedef struct scan_block_column
 {
 	uint32_t column; /* in the block; NO_COLUMN: no row has it */
@@ -247,11 +252,36 @@ typedef struct scan_block_key
 	uint32_t rest; /* offset of the next key's bytes in the block's */
 } scan_block_key;
 
+/* Why a run has no more rows. */
+typedef enum run_end
+{
+	RUN_ENDS_BLOCK, /* what follows in the source is in another block, or a row that goes on there
+					 */
+	RUN_ENDS_RANGE, /* it lies behind the range */
+	RUN_ENDS_STOP	/* scan_block.stop comes first */
+} run_end;
+
+/* Rows [row, end) of the block on which a source stands, see scan_run.c. */
+struct scan_run
+{
+	source *src;	/* NULL: what follows is not valid */
+	uint64_t loads; /* the number of the block, see sst_cursor.loads */
+	bool plain;		/* rows of the block can be taken as they are; else only src is valid */
+	scan_family *family;
+	block_cursor *block; /* the source's */
+	uint64_t seq;		 /* of all entries; 0: each has its own */
+	uint32_t row, end;
+	run_end why;
+	bool same;		/* the row has the same key as that of the run before it in scan_block.order */
+	bool all_exist; /* every row of the block makes the row exist */
+	scan_block_columns columns;
+	scan_block_key key;
+};
+
 /* The rows that were read ahead. */
 typedef struct scan_block_ahead
 {
 	wide_row *rows;
-	uint32_t *numbers; /* their rows in the block */
 	int cap;
 	int counted; /* rows that are in the statistics */
 	int limit;	 /* rows to read at a time */
@@ -264,26 +294,27 @@ typedef struct scan_block_memory
 	size_t left;
 } scan_block_memory;
 
-typedef enum span_state
+/* How a scan goes on behind the rows that were read ahead. */
+typedef enum block_onward
 {
-	SPAN_NONE,
-	SPAN_OPEN,		 /* the merge stands at row `first` of the span */
-	SPAN_SEEKS,		 /* open; the filter goes on at filter.seek, behind the span */
-	SPAN_ENDS_RANGE, /* open; the filter wants nothing more of the range */
-	SPAN_ENDS_SCAN	 /* open; the filter wants nothing more of any range */
-} span_state;
+	BLOCK_GOES_ON,	  /* with the next row of the runs */
+	BLOCK_ROW,		  /* this row has to be read entry by entry */
+	BLOCK_SEEKS,	  /* at filter.seek, behind the rows of a run */
+	BLOCK_ENDS_RANGE, /* the filter wants nothing more of the range */
+	BLOCK_ENDS_SCAN	  /* the filter wants nothing more of any range */
+} block_onward;
 
-/* The span of a block from which rows are taken as they are, see scan_block.c. */
+/* The runs of all families, put together row by row, see scan_block.c. */
 typedef struct scan_block
 {
 	bool possible; /* the scan is of a kind that may do so */
-	span_state state;
-	merge_span span; /* span.row: the next row to look at */
-	uint32_t first;
-	bool all_exist;			/* every row of the block makes the row exist */
-	const uint8_t *refused; /* a block that is not read so */
-	scan_block_columns columns;
-	scan_block_key key;
+	bool open;	   /* the position is that of the runs, and the merges have none */
+	block_onward next;
+	scan_run **order; /* runs of leading families that have rows, by the key of the next */
+	int norder, order_cap;
+	bool empty;		 /* a run that is not in order any more has to go on behind its block */
+	wide_bytes stop; /* the least row, encoded, of sources that are no runs; len 0: none */
+	int cells;		 /* of a row, at most */
 	scan_block_ahead ahead;
 	scan_block_memory memory;
 } scan_block;

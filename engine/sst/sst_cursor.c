@@ -197,6 +197,7 @@ load_block(sst_cursor *c)
 	if (c->block_ref.data != NULL && c->block_off == h.off)
 		return WIDE_OK;
 	leave_block(c);
+	c->loads++;
 	began = c->r->db->time_reads ? clock_monotonic_us() : 0;
 	st = sst_reader_block(c->r, h, c->flags, c->r->prop.in_memory, c->ahead, &c->block_ref,
 						  &cached);

@@ -1,0 +1,251 @@
+/*
+ * scan_block_row.c - one row that is taken from runs as it is: its key, predicates and cells.
+ *
+ * Locking: none; the scan's pin protects what is read.
+ */
+#include <sys/types.h>
+#include "engine/scan/scan_block_row.h"
+#include "engine/base/buffer.h"
+#include "engine/base/bytes.h"
+#include "engine/base/status.h"
+#include "engine/sst/block.h"
+#include "engine/scan/predicate.h"
+#include "engine/scan/scan_row.h"
+#include "engine/scan/scan_run.h"
+#include "engine/scan/scan_state.h"
+
+#define KEY_ROOM  512 /* bytes taken from the arena for keys at a time */
+#define KEY_SLACK 8	  /* bytes that decode reads and writes behind a key */
+
+/*
+ * Decodes an encoded key of n bytes, terminator included, eight bytes at a time.
+ * Requires: KEY_SLACK more bytes behind p and out.
+ * Returns: the decoded length; -1 if the key is malformed.
+ */
+static inline ssize_t
+decode(const uint8_t *p, uint32_t n, uint8_t *out)
+{
+	const uint8_t *end = p + n - 2;
+	uint8_t *to = out;
+
+	if (unlikely(n < 2 || end[0] != 0 || end[1] != 1))
+		return -1;
+	while (p < end)
+	{
+		uint64_t x = get_u64le(p);
+		uint64_t zero = (x - UINT64_C(0x0101010101010101)) & ~x & UINT64_C(0x8080808080808080);
+
+		put_u64le(to, x);
+		if (zero == 0)
+		{
+			p += 8;
+			to += 8;
+			continue;
+		}
+		n = (uint32_t) __builtin_ctzll(zero) / 8 + 1;
+		p += n;
+		to += n;
+		/* of the terminator, or of an escape */
+		if (p > end)
+			return to - out - 1;
+		if (unlikely(*p++ != 0xff))
+			return -1;
+	}
+	return (to - out) - (p - end);
+}
+
+wide_status
+scan_block_row_key(scan_state *s, scan_run *run, wide_bytes *key)
+{
+	scan_block *sb = &s->block;
+	size_t n;
+	ssize_t len;
+
+	TRY(scan_run_key(run, run->row));
+	TRY(buffer_reserve(&run->key.encoded, KEY_SLACK));
+	n = run->key.encoded.len + KEY_SLACK;
+	if (unlikely(sb->memory.left < n))
+	{
+		sb->memory.left = n > KEY_ROOM ? n : KEY_ROOM;
+		sb->memory.at = scan_row_arena(s, sb->memory.left);
+		if (sb->memory.at == NULL)
+			return status_fail(WIDE_NOMEM, "out of memory for a scan");
+	}
+	len = decode(run->key.encoded.data, (uint32_t) run->key.encoded.len, sb->memory.at);
+	if (unlikely(len < 0))
+		return block_malformed(run->block, "a row's key");
+	*key = (wide_bytes) {sb->memory.at, (size_t) len};
+	sb->memory.at += len;
+	sb->memory.left -= (size_t) len;
+	return WIDE_OK;
+}
+
+/*
+ * Moves the runs of a family that follows to the row.  *found: the one that has it, or NULL;
+ * *lost: that cannot be told from its runs.
+ */
+static wide_status
+follow(const scan_family *f, wide_bytes row, scan_run **found, bool *lost)
+{
+	*found = NULL;
+	for (int i = 0; i < f->nruns && !*lost; i++)
+	{
+		scan_run *run = &f->runs[i];
+		int c = -1;
+
+		if (!run->plain)
+			continue;
+		for (int step = 0; step < 2 && run->row < run->end; step++)
+		{
+			TRY(scan_run_key(run, run->row));
+			c = scan_compare(scan_bytes(&run->key.encoded), row);
+			if (c >= 0)
+				break;
+			/* the row behind the last one, or one that is searched */
+			if (step == 0)
+				run->row++;
+			else
+			{
+				uint32_t at;
+
+				TRY(block_row_at(run->block, run->row, row.data, (uint32_t) row.len, &at));
+				run->row = at > run->row ? at : run->row + 1;
+				if (run->row > run->end)
+					run->row = run->end;
+				if (run->row == run->end)
+					break;
+				TRY(scan_run_key(run, run->row));
+				c = scan_compare(scan_bytes(&run->key.encoded), row);
+			}
+		}
+		if (run->row >= run->end)
+			*lost = run->why == RUN_ENDS_BLOCK;
+		else if (c == 0)
+		{
+			*lost = *found != NULL;
+			*found = run;
+		}
+	}
+	return WIDE_OK;
+}
+
+/* Finds out which runs have the row of the first `same` runs in order. */
+static void
+find_runs(scan_state *s, int same)
+{
+	scan_block *sb = &s->block;
+
+	for (int i = 0; i < s->nfamilies; i++)
+		s->families[i].run = NULL;
+	for (int i = 0; i < same; i++)
+		sb->order[i]->family->run = sb->order[i];
+}
+
+/* A family that follows goes to the row.  *lost: as in follow. */
+static inline wide_status
+reach(scan_state *s, scan_family *f, bool *lost)
+{
+	scan_run *run = s->block.order[0];
+
+	if (f->leads)
+		return WIDE_OK;
+	TRY(scan_run_key(run, run->row));
+	return follow(f, scan_bytes(&run->key.encoded), &f->run, lost);
+}
+
+/* Evaluates all predicates. */
+static wide_status
+test_row(scan_state *s, bool *pass, bool *there, bool *lost)
+{
+	predicate_row(&s->pred);
+	for (int i = 0; i < s->ntesting && *pass; i++)
+	{
+		scan_family *f = s->order[i];
+
+		TRY(reach(s, f, lost));
+		if (*lost)
+			return WIDE_OK;
+		if (f->run != NULL)
+			TRY(scan_run_test(s, f->run, pass, there));
+		for (int k = 0; k < f->columns.n && *pass && f->run == NULL; k++)
+			if (f->columns.list[k].test != NULL)
+				*pass = predicate_test(&s->pred, f->columns.list[k].test, NULL, 0);
+	}
+	return WIDE_OK;
+}
+
+wide_status
+scan_block_row_take(scan_state *s, int same, int at, int *ncells, bool *in, bool *lost)
+{
+	uint32_t left = s->row_limit, n;
+	bool pass = true;
+
+	*in = false;
+	*ncells = 0;
+	find_runs(s, same);
+	if (s->ntesting > 0)
+	{
+		TRY(test_row(s, &pass, in, lost));
+		if (*lost)
+			return WIDE_OK;
+		if (!pass)
+		{
+			*in = false;
+			s->stats.rows_rejected++;
+			return WIDE_OK;
+		}
+	}
+	for (int i = 0; i < s->nfamilies; i++)
+	{
+		scan_family *f = s->order[i];
+
+		if (f->want == WIDE_WANT_EXISTS || left == 0)
+			continue;
+		if (i >= s->ntesting)
+			TRY(reach(s, f, lost));
+		if (*lost)
+			return WIDE_OK;
+		if (f->run == NULL)
+			continue;
+		TRY(scan_run_cells(f->run, (int) (f - s->families), &s->out.cells[at + *ncells], left, &n));
+		*ncells += (int) n;
+		left -= n;
+		*in = *in || n > 0 || f->run->all_exist;
+	}
+	for (int i = 0; i < s->nfamilies && !*in; i++)
+	{
+		scan_family *f = &s->families[i];
+
+		if (f->want == WIDE_WANT_EXISTS)
+			TRY(reach(s, f, lost));
+		if (*lost)
+			return WIDE_OK;
+		*in = f->run != NULL && f->run->all_exist;
+	}
+	return WIDE_OK;
+}
+
+wide_status
+scan_block_row_take_single(scan_state *s, scan_run *run, int at, int *ncells, bool *in)
+{
+	bool pass = true;
+	uint32_t n;
+
+	*in = run->all_exist;
+	*ncells = 0;
+	if (run->columns.ntests > 0)
+	{
+		predicate_row(&s->pred);
+		TRY(scan_run_test(s, run, &pass, in));
+		if (!pass)
+		{
+			*in = false;
+			s->stats.rows_rejected++;
+			return WIDE_OK;
+		}
+	}
+	TRY(scan_run_cells(run, 0, &s->out.cells[at], s->row_limit, &n));
+	*ncells = (int) n;
+	*in = *in || n > 0;
+	return WIDE_OK;
+}
