@@ -96,6 +96,8 @@ collect_mapped(WtRowReader *r, WtReadFamily *rf, bool all)
 			target->column = c;
 			target->width = wt_reader_integer_width(c);
 			target->text = c->role == WT_CELL && wt_is_text(c->typid) && c->enc == WT_ENC_TEXT;
+			target->bytes = c->role == WT_CELL && c->typid == BYTEAOID && c->enc == WT_ENC_BYTES;
+			target->fixed = c->role == WT_CELL && !c->nested && wt_decode_is_fixed(c);
 			if (c->role == WT_KEY)
 			{
 				/* the original of a digest is stored as text */
@@ -468,10 +470,10 @@ copy_ascii(char *to, const uint8 *p, size_t n)
 	return (bad & (ones << 7)) == 0;
 }
 
-/* Makes a text of ASCII bytes, in memory that the texts of a row share.  Returns false if some
- * bytes are not. */
+/* Makes a text or bytea, in memory that those of a row share.  ascii: returns false if some bytes
+ * are not. */
 static inline bool
-ascii_text(WtRowReader *r, wide_bytes v, Datum *value)
+make_varlena(WtRowReader *r, wide_bytes v, bool ascii, Datum *value)
 {
 	size_t size = MAXALIGN(v.len + VARHDRSZ);
 	char *t;
@@ -482,7 +484,9 @@ ascii_text(WtRowReader *r, wide_bytes v, Datum *value)
 		r->room = palloc(r->room_left);
 	}
 	t = r->room;
-	if (!copy_ascii(VARDATA(t), v.data, v.len))
+	if (!ascii)
+		wt_bytes_copy(VARDATA(t), v.data, v.len);
+	else if (!copy_ascii(VARDATA(t), v.data, v.len))
 		return false;
 	SET_VARSIZE(t, v.len + VARHDRSZ);
 	*value = PointerGetDatum(t);
@@ -491,13 +495,27 @@ ascii_text(WtRowReader *r, wide_bytes v, Datum *value)
 	return true;
 }
 
+/* Decodes the most frequent kinds of values.  Returns false if that is not one. */
+static inline bool
+decode_short(WtRowReader *r, const WtTarget *target, wide_bytes v, Datum *value)
+{
+	int64 integer;
+
+	if (target->width.bytes > 0 && wt_reader_read_integer(&target->width, v, &integer))
+	{
+		*value = wt_integer_datum(target->column->typid, integer);
+		return true;
+	}
+	if (target->text || target->bytes)
+		return make_varlena(r, v, target->text, value);
+	return target->fixed && wt_decode_fixed(target->column, v.data, v.len, value);
+}
+
 /* Sets the columns that a cell fills. */
 static inline void
 set_targets(WtRowReader *r, const WtTarget *target, wide_bytes key, const wide_cell *cell,
 			Datum *values, bool *nulls)
 {
-	int64 integer;
-
 	for (; target != NULL; target = target->next)
 	{
 		if (r->floors != NULL)
@@ -508,10 +526,7 @@ set_targets(WtRowReader *r, const WtTarget *target, wide_bytes key, const wide_c
 		}
 		if (target->column->role == WT_TIMESTAMP_OF)
 			values[target->att] = timestamp_datum(target->column, cell->ts);
-		else if (target->width.bytes > 0 &&
-				 wt_reader_read_integer(&target->width, cell->value, &integer))
-			values[target->att] = wt_integer_datum(target->column->typid, integer);
-		else if (!target->text || !ascii_text(r, cell->value, &values[target->att]))
+		else if (!decode_short(r, target, cell->value, &values[target->att]))
 			values[target->att] = wt_cell_value_decode(target->column, r->t, key, cell->value.data,
 													   cell->value.len);
 		nulls[target->att] = false;

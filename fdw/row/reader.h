@@ -29,6 +29,8 @@ typedef struct WtTarget
 	int att; /* index into columns */
 	WtWidth width;
 	bool text;				/* ASCII bytes need no decoding */
+	bool bytes;				/* nor do any bytes */
+	bool fixed;				/* wt_decode_fixed decodes it */
 	const WtColumn *column; /* how to decode the value */
 	struct WtTarget *next;
 } WtTarget;

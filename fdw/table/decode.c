@@ -346,6 +346,22 @@ fixed_datum(const WtColumn *c, uint64 v, bool ordered, Datum *value)
 	return "the type has no such encoding";
 }
 
+bool
+wt_decode_is_fixed(const WtColumn *c)
+{
+	return (c->enc == WT_ENC_BINARY || c->enc == WT_ENC_ORDERED) &&
+		   (c->typid == BOOLOID || c->typid == OIDOID || c->typid == DATEOID ||
+			c->typid == TIMEOID || c->typid == TIMESTAMPOID || c->typid == TIMESTAMPTZOID ||
+			c->typid == FLOAT4OID || c->typid == FLOAT8OID);
+}
+
+bool
+wt_decode_fixed(const WtColumn *c, const uint8 *data, size_t len, Datum *value)
+{
+	return len == (size_t) wt_encoding_length(c->typid, c->enc) &&
+		   fixed_datum(c, get_be(data, (int) len), c->enc == WT_ENC_ORDERED, value) == NULL;
+}
+
 static const char *
 decode_fixed(const WtColumn *c, const uint8 *data, size_t len, Datum *value)
 {

@@ -19,6 +19,12 @@
  */
 extern const char *wt_decode_soft(const WtColumn *c, const uint8 *data, size_t len, Datum *value);
 
+/* Returns true if the column's values are of a type by value that wt_decode_fixed decodes. */
+extern bool wt_decode_is_fixed(const WtColumn *c);
+
+/* As wt_decode_soft for such a column.  Returns false if the bytes do not decode. */
+extern bool wt_decode_fixed(const WtColumn *c, const uint8 *data, size_t len, Datum *value);
+
 /* Returns how many of the bytes a self-delimiting value (ordered numeric, inet) takes, 0 if they do
  * not begin with one.  flip: 0xFF for bytes of a descending key part, which are inverted; else 0.
  */

@@ -64,7 +64,8 @@ wt_key_text(WtTable *t, wide_bytes key)
 {
 	const uint8 *p = key.data;
 	size_t n = key.len;
-	StringInfoData s, plain;
+	uint8 *plain = palloc(n);
+	StringInfoData s;
 
 	if (t->salt_buckets > 0 && n > 0)
 	{
@@ -72,13 +73,12 @@ wt_key_text(WtTable *t, wide_bytes key)
 		n--;
 	}
 	initStringInfo(&s);
-	initStringInfo(&plain);
 	appendStringInfoChar(&s, '(');
 	for (int i = 0; i < t->nkeys && (i == 0 || n > 0); i++)
 	{
 		const WtColumn *c = wt_key_column(t, i);
 		wide_bytes part;
-		ssize_t taken = wt_rowkey_take_part(c, p, n, &plain, &part);
+		ssize_t taken = wt_rowkey_take_part(c, p, n, plain, &part);
 		Datum value;
 
 		if (taken < 0)

@@ -241,40 +241,39 @@ wt_rowkey_part_length(const WtColumn *c, const uint8 *p, size_t n)
 
 		return end == NULL ? -1 : end - p + 1;
 	}
-	for (size_t i = 0; i + 1 < n; i++)
+	for (const uint8 *at = p, *end = p + n; at + 1 < end; at += 2)
 	{
-		uint8 next = p[i + 1] ^ flip;
-
-		if ((p[i] ^ flip) != ESCAPE)
-			continue;
-		if (next == TERMINATOR)
-			return i + 2;
-		if (next != ESCAPED)
+		at = memchr(at, ESCAPE ^ flip, end - at);
+		if (at == NULL || at + 1 == end)
 			return -1;
-		i++;
+		if ((at[1] ^ flip) == TERMINATOR)
+			return at + 2 - p;
+		if ((at[1] ^ flip) != ESCAPED)
+			return -1;
 	}
 	return -1;
 }
 
-/* Appends n bytes to plain, each XORed with flip; escaped: without escapes. */
-static void
-append_plain(StringInfo plain, const uint8 *p, size_t n, uint8 flip, bool escaped)
+/* Copies n bytes to plain, each XORed with flip; escaped: without escapes.  Returns: the number of
+ * bytes of plain. */
+static size_t
+copy_plain(uint8 *plain, const uint8 *p, size_t n, uint8 flip, bool escaped)
 {
-	enlargeStringInfo(plain, (int) n);
+	size_t len = 0;
+
 	for (size_t i = 0; i < n; i++)
 	{
 		uint8 b = p[i] ^ flip;
 
-		plain->data[plain->len++] = (char) b;
+		plain[len++] = b;
 		if (escaped && b == ESCAPE)
 			i++;
 	}
-	plain->data[plain->len] = '\0';
+	return len;
 }
 
 ssize_t
-wt_rowkey_take_part(const WtColumn *c, const uint8 *p, size_t n, StringInfo plain,
-					wide_bytes *value)
+wt_rowkey_take_part(const WtColumn *c, const uint8 *p, size_t n, uint8 *plain, wide_bytes *value)
 {
 	ssize_t taken = wt_rowkey_part_length(c, p, n);
 	bool varies = c->fixed_len == 0 && !wt_encoding_is_self_delimiting(c->typid, c->enc);
@@ -282,17 +281,15 @@ wt_rowkey_take_part(const WtColumn *c, const uint8 *p, size_t n, StringInfo plai
 	bool escaped = ended && !c->delimited;
 	size_t len;
 
-	resetStringInfo(plain);
 	if (taken < 0 || (varies && !ended && c->delimited && memchr(p, c->delimiter, n)))
 		return -1;
 	len = taken - (escaped ? 2 : ended ? 1 : 0);
-	if (c->desc || escaped)
+	if (plain != NULL && (c->desc || (escaped && memchr(p, ESCAPE, len))))
 	{
-		append_plain(plain, p, len, c->desc ? 0xFF : 0x00, escaped);
-		*value = wt_bytes_of(plain);
+		len = copy_plain(plain, p, len, c->desc ? 0xFF : 0x00, escaped);
+		p = plain;
 	}
-	else
-		*value = (wide_bytes) {p, len};
+	*value = (wide_bytes) {p, len};
 	return taken;
 }
 
@@ -308,10 +305,10 @@ wt_rowkey_prefix_end(const uint8 *p, size_t n, StringInfo out)
 	return true;
 }
 
-/*
- * As wt_rowkey_take_part, for the most frequent parts: of fixed width, at most 16 bytes.
- * Allocates nothing; *value of a descending part is in flipped.
- */
+#define SHORT_PART 16 /* bytes */
+
+/* As wt_rowkey_take_part, for the most frequent parts: of fixed width, at most SHORT_PART bytes.
+ * *value of a descending part is in flipped. */
 static inline ssize_t
 take_short_part(const WtColumn *c, const uint8 *p, size_t n, uint8 *flipped, wide_bytes *value)
 {
@@ -337,10 +334,10 @@ wt_rowkey_decode_soft(WtTable *t, wide_bytes key, const bool *need, Datum *value
 {
 	const uint8 *p = key.data;
 	size_t n = key.len;
-	char nothing[1];
-	uint8 flipped[16];
-	StringInfoData plain = {.data = nothing, .maxlen = sizeof(nothing)};
+	uint8 room[128], *plain = room;
 	const char *why = NULL;
+
+	StaticAssertStmt(sizeof(room) >= SHORT_PART, "room for a short part");
 
 	if (t->salt_buckets > 0)
 	{
@@ -352,19 +349,19 @@ wt_rowkey_decode_soft(WtTable *t, wide_bytes key, const bool *need, Datum *value
 	for (int i = 0; i < t->nkeys && why == NULL; i++)
 	{
 		const WtColumn *c = wt_key_column(t, i);
+		bool wanted = need == NULL || need[i];
 		wide_bytes part;
 		ssize_t taken;
 
 		nulls[i] = true;
 		values[i] = (Datum) 0;
-		if (c->fixed_len > 0 && c->fixed_len <= (int) sizeof(flipped))
-			taken = take_short_part(c, p, n, flipped, &part);
+		if (c->fixed_len > 0 && c->fixed_len <= SHORT_PART)
+			taken = take_short_part(c, p, n, plain, &part);
 		else
 		{
-			/* only these parts may have to be copied */
-			if (plain.data == nothing && (c->desc || (c->fixed_len == 0 && !c->last)))
-				initStringInfo(&plain);
-			taken = wt_rowkey_take_part(c, p, n, &plain, &part);
+			if (wanted && plain == room && n > sizeof(room))
+				plain = palloc(n);
+			taken = wt_rowkey_take_part(c, p, n, wanted ? plain : NULL, &part);
 		}
 		if (taken < 0)
 		{
@@ -373,7 +370,7 @@ wt_rowkey_decode_soft(WtTable *t, wide_bytes key, const bool *need, Datum *value
 		}
 		p += taken;
 		n -= taken;
-		if ((need && !need[i]) || wt_encoding_is_digest(c->enc))
+		if (!wanted || wt_encoding_is_digest(c->enc))
 			continue;
 		why = wt_decode_soft(c, part.data, part.len, &values[i]);
 		nulls[i] = why != NULL;
@@ -382,8 +379,8 @@ wt_rowkey_decode_soft(WtTable *t, wide_bytes key, const bool *need, Datum *value
 	}
 	if (why == NULL && n > 0)
 		why = psprintf("bytes left over after the last key column: %zu", n);
-	if (plain.data != nothing)
-		pfree(plain.data);
+	if (plain != room)
+		pfree(plain);
 	return why;
 }
 

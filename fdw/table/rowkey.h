@@ -49,9 +49,10 @@ extern const char *wt_rowkey_decode_soft(WtTable *t, wide_bytes key, const bool 
 /*
  * Finds the part at p, of which the key has n more bytes.
  * Returns: the bytes that it takes in the key, terminator included; -1 if they are damaged.
- * *value: its encoded form, in the key itself where possible, else in plain.
+ * *value: its encoded form, in the key itself where possible, else in plain, which has room for n
+ * bytes.  plain NULL: *value is not wanted, and undefined.
  */
-extern ssize_t wt_rowkey_take_part(const WtColumn *c, const uint8 *p, size_t n, StringInfo plain,
+extern ssize_t wt_rowkey_take_part(const WtColumn *c, const uint8 *p, size_t n, uint8 *plain,
 								   wide_bytes *value);
 
 /* Returns the same without the value.  Allocates nothing and raises no error. */
