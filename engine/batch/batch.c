@@ -78,6 +78,8 @@ wide_batch_new(wide_db *db, wide_batch **out)
 	spill_set_memory(b, BATCH_MEMORY);
 	b->ops.oldest = UINT64_MAX;
 	b->ops.provisional = INT64_MIN;
+	b->ops.ts_min = INT64_MAX;
+	b->ops.ts_max = INT64_MIN;
 	b->row.ukey = recycled.key;
 	b->row.row = recycled.row;
 	b->prepared.payload = recycled.payload;
@@ -309,6 +311,10 @@ batch_insert(wide_batch *b, wide_family_id family, entry *e, unsigned flags, int
 		flags |= OP_FLOOR;
 		e->vlen += 8;
 	}
+	if (e->type == ENTRY_PUT && e->ts < b->ops.ts_min)
+		b->ops.ts_min = e->ts;
+	if (e->type == ENTRY_PUT && e->ts > b->ops.ts_max)
+		b->ops.ts_max = e->ts;
 	e->seq = op_seq(b->ops.next, flags);
 	bytes = memtable_node_bytes(e->klen, e->vlen);
 	TRY(batch_room(b, bytes));

@@ -26,6 +26,7 @@ typedef struct batch_ops
 	uint64_t oldest;						 /* oldest live put or delete; UINT64_MAX: none */
 	uint64_t log_bytes;						 /* wide_batch_log_bytes */
 	int64_t provisional;					 /* newest provisional timestamp, without floors */
+	int64_t ts_min, ts_max;					 /* of all puts, provisional ones too */
 	op_undone undone;						 /* there is always room for one more interval */
 	op_list *list;							 /* puts and deletes in memory; NULL: none */
 	wide_family_id families[BATCH_FAMILIES]; /* some of those written to */

@@ -46,8 +46,8 @@ family_done(output *o, buffer *all)
 }
 
 wide_status
-bulk_write(wide_db *db, bulk_next_fn next, void *arg, bool sync, helper *h, file_meta **files,
-		   int *n)
+bulk_write(wide_db *db, bulk_next_fn next, void *arg, bool sync, int64_t ts_min, int64_t ts_max,
+		   helper *h, file_meta **files, int *n)
 {
 	output o = {.db = db, .global = true, .unsynced = !sync, .helper = h, .cut = output_file_bytes};
 	buffer all = {0};
@@ -75,6 +75,7 @@ bulk_write(wide_db *db, bulk_next_fn next, void *arg, bool sync, helper *h, file
 			/* it is not found either if the store is poisoned */
 			if (!exists)
 				TRY_GOTO(segment_check(db));
+			output_windows(&o, ts_min, ts_max);
 		}
 		if (!exists)
 			continue;

@@ -18,12 +18,14 @@ typedef wide_status (*bulk_next_fn)(void *arg, wide_family_id *family, entry *e)
  * Requires: entries ascend by (family, key).
  * sync: the files are synced.  If false they are marked FILE_UNSYNCED, and the caller
  * must log their contents (bulk_log).
+ * ts_min, ts_max: of the entries, as far as known, so that windows are divided evenly among files;
+ * INT64_MAX, INT64_MIN: not known.
  * h: compresses blocks; NULL: none.
  * Returns: *n files in *files, which the caller frees; failures of next; WIDE_NOMEM,
  * WIDE_NOSPACE, WIDE_IO, WIDE_INTERRUPTED, and then no file is left.
  */
-extern wide_status bulk_write(wide_db *db, bulk_next_fn next, void *arg, bool sync, helper *h,
-							  file_meta **files, int *n);
+extern wide_status bulk_write(wide_db *db, bulk_next_fn next, void *arg, bool sync, int64_t ts_min,
+							  int64_t ts_max, helper *h, file_meta **files, int *n);
 
 /*
  * Appends the contents of the files to the log.  slot->prepare_lsn keeps the log from

@@ -45,7 +45,7 @@ list_to_files(wide_db *db, const payload *p, int64_t commit_ts, void *memory, ui
 	TRY(payload_apply(p, &m, atomic_load(&t.used), 1, commit_ts, key, &end));
 	memtable_cursor_open(&c, &m);
 	memtable_first(&c);
-	return bulk_write(db, next_listed, &c, true, NULL, files, n);
+	return bulk_write(db, next_listed, &c, true, INT64_MAX, INT64_MIN, NULL, files, n);
 }
 
 wide_status

@@ -113,8 +113,8 @@ prepare_files(wide_batch *b, const op_sorted *sorted, wide_bytes catalog)
 	b->prepared.need = b->prepared.cells = 0;
 	TRY(normalise_new(b, sorted, b->prepared.files_ts, &n));
 	a = helper_new(); /* NULL: the work is done without a thread */
-	st = bulk_write(db, next_entry, n, b->files_unlogged, a, &b->prepared.files,
-					&b->prepared.nfiles);
+	st = bulk_write(db, next_entry, n, b->files_unlogged, b->ops.ts_min, b->ops.ts_max, a,
+					&b->prepared.files, &b->prepared.nfiles);
 	helper_free(a);
 	b->prepared.files_newest = normalise_newest(n);
 	normalise_free(n);

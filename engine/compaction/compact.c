@@ -210,6 +210,24 @@ typedef struct compact_job
 	uint64_t read, written; /* bytes of merges */
 } compact_job;
 
+/* Tells the output which timestamps the inputs have. */
+static void
+expect_windows(const compaction *c, output *o)
+{
+	int64_t ts_min = INT64_MAX, ts_max = INT64_MIN;
+
+	for (int i = 0; i < c->all.n; i++)
+	{
+		const file_meta *f = &c->all.files[i];
+
+		if (!c->in[i] || f->ts_max == WIDE_TS_MAX)
+			continue;
+		ts_min = f->ts_min < ts_min ? f->ts_min : ts_min;
+		ts_max = f->ts_max > ts_max ? f->ts_max : ts_max;
+	}
+	output_windows(o, ts_min, ts_max);
+}
+
 /* Merges, moves or drops the inputs of one family, for the job's edit. */
 static wide_status
 compact_inputs(compact_job *j, compaction *c)
@@ -227,6 +245,7 @@ compact_inputs(compact_job *j, compaction *c)
 
 	if (inputs == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory");
+	expect_windows(c, &o);
 	TRY_GOTO(buffer_reserve(&j->remove, (size_t) c->nin * sizeof(uint64_t)));
 	for (int i = 0; i < c->all.n; i++)
 		if (c->in[i])

@@ -182,11 +182,26 @@ output_bytes(const output *o)
 	return bytes;
 }
 
+void
+output_windows(output *o, int64_t ts_min, int64_t ts_max)
+{
+	int64_t first, last;
+
+	o->window_bits = 0;
+	if (o->family.opt.compaction != WIDE_COMPACT_WINDOW || ts_min > ts_max)
+		return;
+	first = window_number(ts_min, o->family.opt.window_us);
+	last = window_number(ts_max, o->family.opt.window_us);
+	/* one lane is for deletes without a timestamp */
+	while ((last >> o->window_bits) - (first >> o->window_bits) >= OUTPUT_LANES - 1)
+		o->window_bits++;
+}
+
 /* Returns the lane for a timestamp. */
 static wide_status
 find_lane(output *o, int64_t ts, output **lane)
 {
-	int64_t window = window_number(ts, o->family.opt.window_us);
+	int64_t window = window_number(ts, o->family.opt.window_us) >> o->window_bits;
 	int i = o->lane;
 
 	if (o->lanes == NULL && (o->lanes = calloc(OUTPUT_LANES, sizeof *o->lanes)) == NULL)

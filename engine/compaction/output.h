@@ -3,9 +3,11 @@
  *
  * An output writes sorted entries of one family to files.  A file is cut at `cut` bytes,
  * where the row changes, or where the column changes if the row is too long.  On level 0
- * of a windowed family each window of time gets files of its own, written through lanes;
- * windows beyond OUTPUT_LANES share the last lane.  A family with FILE_SET_WINDOW_FILES
- * files gets no lanes, because its windows are too small.
+ * of a windowed family each window of time gets files of its own, written through lanes.
+ * If there are more windows than OUTPUT_LANES, a lane is for 2, 4, 8, ... neighbouring
+ * ones, or, where the output is not told their number, the last lane is for all that are
+ * left; compactions split such files further (pick.c).  A family with
+ * FILE_SET_WINDOW_FILES files gets no lanes, because its windows are too small.
  */
 #ifndef WIDE_OUTPUT_H
 #define WIDE_OUTPUT_H
@@ -63,8 +65,9 @@ typedef struct output
 	/* lanes: where the entries of a windowed family go */
 	struct output *lanes; /* OUTPUT_LANES of them; NULL: none */
 	int nlanes;
-	int lane;		/* of the last entry */
-	int64_t window; /* of this output, if it is a lane */
+	int lane;		 /* of the last entry */
+	int window_bits; /* a lane is for 1 << window_bits neighbouring windows: output_windows */
+	int64_t window;	 /* of this output, if it is a lane: its number without these bits */
 } output;
 
 /* Returns the number of the window that a timestamp is in.  Deletes without a timestamp have a
@@ -76,6 +79,18 @@ window_number(int64_t ts, int64_t window)
 		return INT64_MAX;
 	return ts >= 0 ? ts / window : -1 - (-1 - ts) / window;
 }
+
+/* Returns true if the file has cells of several windows of its family. */
+static inline bool
+output_spans_windows(const file_meta *f, const wide_family_options *o)
+{
+	return o->compaction == WIDE_COMPACT_WINDOW && f->level == 0 && f->ts_max != WIDE_TS_MAX &&
+		   window_number(f->ts_min, o->window_us) != window_number(f->ts_max, o->window_us);
+}
+
+/* Tells an output that nothing was written to yet which timestamps will come, so that all lanes are
+ * for about as many windows. */
+extern void output_windows(output *o, int64_t ts_min, int64_t ts_max);
 
 /* Returns WIDE_INTERRUPTED or WIDE_POISONED if the work must stop. */
 extern wide_status output_check(wide_db *db);

@@ -5,7 +5,8 @@
  * 1 to 7 files are disjoint, and the target of each level is ten times that of the one
  * above.  Windowed families: files stay on level 0 and are merged only with files whose
  * newest cell lies in the same window of time, so old windows are dropped as whole files.
- * When there are too many files, neighbouring windows are joined.
+ * Files of several windows are split.  When there are too many files, neighbouring windows are
+ * joined.
  *
  * Invariants:
  *  - Of one row, what lies on a lower level is newer than what lies on a higher one.
@@ -296,7 +297,27 @@ pick_join(compaction *c, const file_meta **f, int n, int most)
 	c->split = SPLIT_NOT;
 }
 
-/* Merges files of a window, or joins windows if there are more than `most` files. */
+/*
+ * Splits a file that has cells of several windows: a load, or a flush, of more windows than it
+ * could write files for.  Only while the family has less than half of the files at which windows
+ * may have to be joined (pick_join), so that neither undoes what the other does.
+ */
+static bool
+pick_spanning(compaction *c)
+{
+	int n0 = c->all.level_start[1], most = (int) file_set_window_files_share(c->db) / 2;
+
+	for (int i = 0; i < n0 && n0 + OUTPUT_LANES <= most; i++)
+		if (can_take(c, &c->all.files[i]) && output_spans_windows(&c->all.files[i], &c->family.opt))
+		{
+			input_add(c, i);
+			return true;
+		}
+	return false;
+}
+
+/* Splits files by window, merges files of a window, or joins windows if there are more than `most`
+ * files. */
 static wide_status
 pick_window(compaction *c, bool rest, int most, bool *picked)
 {
@@ -304,10 +325,10 @@ pick_window(compaction *c, bool rest, int most, bool *picked)
 	int n0 = c->all.level_start[1];
 	const file_meta **group = malloc(((size_t) n0 + 1) * sizeof *group);
 
-	*picked = false;
 	c->split = SPLIT_BY_WINDOW;
 	if (group == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory");
+	*picked = pick_spanning(c);
 	for (int i = 0; i < n0 && !*picked; i++)
 	{
 		int64_t w = window_number(c->all.files[i].ts_max, window);

@@ -34,6 +34,7 @@
 #include "engine/compaction/compact.h"
 #include "engine/compaction/flush.h"
 #include "engine/compaction/gather.h"
+#include "engine/compaction/output.h"
 #include "engine/compaction/reclaim.h"
 #include "engine/compaction/scheduler.h"
 #include "engine/compaction/level.h"
@@ -112,7 +113,7 @@ score_family(wide_db *db, const family_slot *fs, int64_t now, uint64_t settled, 
 	const file_slot *files = layout_files(db);
 	const wide_family_options *o = &fs->f.opt;
 	uint64_t bytes[SET_LEVELS] = {0};
-	uint32_t ready = 0, waiting = 0;
+	uint32_t ready = 0, waiting = 0, spanning = 0;
 	reclaim_tally space = {0}, ready_space = {0}; /* all files; those that can be merged */
 	bool window = o->compaction == WIDE_COMPACT_WINDOW;
 
@@ -120,7 +121,7 @@ score_family(wide_db *db, const family_slot *fs, int64_t now, uint64_t settled, 
 	s->version = atomic_load(&fs->files_version);
 	s->urgent = 0;
 	s->bytes = 0;
-	s->taken = false;
+	s->taken = s->waits = false;
 	for (uint32_t i = fs->files; i != 0; i = files[i - 1].next)
 	{
 		const file_meta *f = &files[i - 1].meta;
@@ -135,6 +136,8 @@ score_family(wide_db *db, const family_slot *fs, int64_t now, uint64_t settled, 
 		s->bytes += f->bytes;
 		ready += f->level == 0 && can;
 		waiting += f->level == 0 && !can;
+		spanning += can && output_spans_windows(f, o);
+		s->waits |= !can && output_spans_windows(f, o);
 		if (rest)
 			reclaim_add(&space, f, o, fs->floors, now, settled);
 		if (rest && can)
@@ -142,14 +145,14 @@ score_family(wide_db *db, const family_slot *fs, int64_t now, uint64_t settled, 
 		if (s->urgent < 1 && file_dead_weight(f, settled))
 			s->urgent = 1;
 	}
-	if (window && ready > 1 && s->urgent < 1)
+	if (window && (ready > 1 || spanning > 0) && s->urgent < 1)
 		s->urgent = 1; /* pick_window decides */
 	for (int l = 1; l < SET_LEVELS - 1 && !window; l++)
 		if (bytes[l] > level_target(l) && s->urgent < (double) bytes[l] / (double) level_target(l))
 			s->urgent = (double) bytes[l] / (double) level_target(l);
 	if (!window && ready >= LEVEL0_FILES && s->urgent < (double) ready / LEVEL0_FILES)
 		s->urgent = (double) ready / LEVEL0_FILES;
-	s->waits = ready < LEVEL0_FILES && waiting > 0 && ready + waiting >= LEVEL0_FILES;
+	s->waits |= ready < LEVEL0_FILES && waiting > 0 && ready + waiting >= LEVEL0_FILES;
 	if (!rest || s->urgent >= 1)
 		return;
 	if ((!window && reclaim_level(&ready_space) >= 0) || reclaim_expired_file(&ready_space) != NULL)

@@ -3,6 +3,7 @@
  *
  * Locking: none; the scan's pin protects what is read.
  */
+#include <string.h>
 #include <sys/types.h>
 #include "engine/scan/scan_block_row.h"
 #include "engine/base/buffer.h"
@@ -18,12 +19,14 @@
 #define KEY_SLACK 8	  /* bytes that decode reads and writes behind a key */
 
 /*
- * Decodes an encoded key of n bytes, terminator included, eight bytes at a time.
+ * Decodes an encoded key of n bytes, terminator included: eight bytes at a time where none of them
+ * is zero, else byte by byte, because where zeros are is mostly the same from key to key, and so
+ * the processor foresees it.
  * Requires: KEY_SLACK more bytes behind p and out.
  * Returns: the decoded length; -1 if the key is malformed.
  */
 static inline ssize_t
-decode(const uint8_t *p, uint32_t n, uint8_t *out)
+decode(const uint8_t *p, size_t n, uint8_t *out)
 {
 	const uint8_t *end = p + n - 2;
 	uint8_t *to = out;
@@ -35,48 +38,105 @@ decode(const uint8_t *p, uint32_t n, uint8_t *out)
 		uint64_t x = get_u64le(p);
 		uint64_t zero = (x - UINT64_C(0x0101010101010101)) & ~x & UINT64_C(0x8080808080808080);
 
-		put_u64le(to, x);
 		if (zero == 0)
 		{
+			put_u64le(to, x);
 			p += 8;
 			to += 8;
 			continue;
 		}
-		n = (uint32_t) __builtin_ctzll(zero) / 8 + 1;
-		p += n;
-		to += n;
-		/* of the terminator, or of an escape */
-		if (p > end)
-			return to - out - 1;
-		if (unlikely(*p++ != 0xff))
-			return -1;
+		for (int i = 0; i < 8 && p < end; i++)
+		{
+			uint8_t c = *p++;
+
+			*to++ = c;
+			if (c == 0 && unlikely(*p++ != 0xff))
+				return -1;
+		}
 	}
-	return (to - out) - (p - end);
+	/* the terminator begins with a zero byte, which is no escape: nothing of it was taken */
+	return to - out;
+}
+
+/* Notes how many bytes are decoded before each of the first bytes of the encoded key. */
+static void
+note_places(scan_block_key *key)
+{
+	const uint8_t *p = key->encoded.data;
+	size_t n = key->encoded.len < SCAN_KEY_PLACES ? key->encoded.len : SCAN_KEY_PLACES;
+	uint8_t before = 0;
+
+	for (size_t i = 0; i < n; i++)
+	{
+		key->places[i] = before;
+		/* the byte that belongs to a zero byte has that one's place, so that both are decoded */
+		if (p[i] == 0 && i + 1 < n)
+			key->places[++i] = before;
+		before++;
+	}
+	key->nplaces = (uint8_t) n;
+}
+
+/*
+ * Decodes the key of the run's row into key->decoded.  Keys that follow each other in a group of
+ * the block have a prefix in common with its first one, of which the decoded form is kept.
+ */
+static inline wide_status
+decode_key(scan_run *run)
+{
+	scan_block_key *key = &run->key;
+	bool next = key->decoded_row + 1 == run->row && run->row % BLOCK_GROUP != 0;
+	size_t from = 0, keep = 0;
+	ssize_t len;
+
+	TRY(scan_run_key(run, run->row));
+	TRY(buffer_reserve(&key->encoded, KEY_SLACK));
+	if (likely(next))
+	{
+		from = (size_t) block_number(&run->block->row_keys.shared, run->row);
+		if (likely(from < key->nplaces && from < key->encoded.len &&
+				   key->places[from] <= key->decoded.len))
+		{
+			keep = key->places[from];
+			/* of an escaped zero byte both bytes are decoded */
+			from -= from > 0 && key->encoded.data[from - 1] == 0;
+		}
+		else
+			from = 0;
+	}
+	key->decoded.len = keep;
+	TRY(buffer_reserve(&key->decoded, key->encoded.len + KEY_SLACK));
+	len = decode(key->encoded.data + from, key->encoded.len - from, key->decoded.data + keep);
+	if (unlikely(len < 0))
+	{
+		key->decoded_row = UINT32_MAX;
+		return block_malformed(run->block, "a row's key");
+	}
+	key->decoded.len = keep + (size_t) len;
+	key->decoded_row = run->row;
+	if (!next)
+		note_places(key);
+	return WIDE_OK;
 }
 
 wide_status
 scan_block_row_key(scan_state *s, scan_run *run, wide_bytes *key)
 {
 	scan_block *sb = &s->block;
-	size_t n;
-	ssize_t len;
+	const buffer *decoded = &run->key.decoded;
 
-	TRY(scan_run_key(run, run->row));
-	TRY(buffer_reserve(&run->key.encoded, KEY_SLACK));
-	n = run->key.encoded.len + KEY_SLACK;
-	if (unlikely(sb->memory.left < n))
+	TRY(decode_key(run));
+	if (unlikely(sb->memory.left < decoded->len))
 	{
-		sb->memory.left = n > KEY_ROOM ? n : KEY_ROOM;
+		sb->memory.left = decoded->len > KEY_ROOM ? decoded->len : KEY_ROOM;
 		sb->memory.at = scan_row_arena(s, sb->memory.left);
 		if (sb->memory.at == NULL)
 			return status_fail(WIDE_NOMEM, "out of memory for a scan");
 	}
-	len = decode(run->key.encoded.data, (uint32_t) run->key.encoded.len, sb->memory.at);
-	if (unlikely(len < 0))
-		return block_malformed(run->block, "a row's key");
-	*key = (wide_bytes) {sb->memory.at, (size_t) len};
-	sb->memory.at += len;
-	sb->memory.left -= (size_t) len;
+	*key = (wide_bytes) {sb->memory.at, decoded->len};
+	memcpy(sb->memory.at, decoded->data, decoded->len);
+	sb->memory.at += decoded->len;
+	sb->memory.left -= decoded->len;
 	return WIDE_OK;
 }
 

@@ -54,6 +54,7 @@ scan_run_free(scan_family *f)
 		buffer_free(&run->columns.numbers);
 		buffer_free(&run->columns.quals);
 		buffer_free(&run->key.encoded);
+		buffer_free(&run->key.decoded);
 	}
 	free(f->runs);
 	f->runs = NULL;
@@ -89,7 +90,7 @@ scan_run_renew(scan_run *run)
 		run->block = (block_cursor *) &f->cursor.block;
 		run->seq = f->reader->global_seq;
 		run->plain = block_is_plain(run->family, run->block, run->seq);
-		run->key.row = UINT32_MAX;
+		run->key.row = run->key.decoded_row = UINT32_MAX;
 		if (run->plain)
 		{
 			TRY(scan_block_columns_choose(run));

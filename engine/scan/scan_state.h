@@ -244,12 +244,20 @@ typedef struct scan_block_columns
 	uint32_t next_value, next_off; /* the entry whose value begins at next_off */
 } scan_block_columns;
 
+#define SCAN_KEY_PLACES 64
+
 /* The key of the row that was looked at last. */
 typedef struct scan_block_key
 {
 	buffer encoded;
 	uint32_t row;
 	uint32_t rest; /* offset of the next key's bytes in the block's */
+	/* the key that was decoded last */
+	buffer decoded;
+	uint32_t decoded_row;
+	uint8_t places[SCAN_KEY_PLACES]; /* decoded bytes before each byte of the encoded form, of
+									  * which the first ones stay the same */
+	uint8_t nplaces;
 } scan_block_key;
 
 /* Why a run has no more rows. */

@@ -537,26 +537,29 @@ file_set_family_files(wide_db *db, wide_family_id family)
 	return n;
 }
 
+/* file_set_window_files_share under LOCK_SET */
+static uint32_t
+window_files_share(wide_db *db)
+{
+	uint32_t share, sharing = 0;
+
+	for (uint32_t i = 0; i < db->seg->catalog.nfamilies; i++)
+	{
+		const family_slot *fs = &layout_families(db)[i];
+
+		sharing += fs->f.id != 0 && fs->nfiles > 0 && fs->f.opt.compaction == WIDE_COMPACT_WINDOW;
+	}
+	share = db->seg->set.max_files / 4 / (sharing > 0 ? sharing : 1);
+	return share < FILE_SET_WINDOW_FILES_LEAST ? FILE_SET_WINDOW_FILES_LEAST
+		   : share > FILE_SET_WINDOW_FILES	   ? FILE_SET_WINDOW_FILES
+											   : share;
+}
+
 /* file_set_window_files_most under LOCK_SET */
 static uint32_t
 window_files_most(wide_db *db)
 {
-	uint32_t most = FILE_SET_WINDOW_FILES, sharing = 0;
-
-	if (crowded(&db->seg->set))
-	{
-		for (uint32_t i = 0; i < db->seg->catalog.nfamilies; i++)
-		{
-			const family_slot *fs = &layout_families(db)[i];
-
-			sharing += fs->f.id != 0 && fs->nfiles > 0 &&
-					   fs->f.opt.compaction == WIDE_COMPACT_WINDOW;
-		}
-		most = db->seg->set.max_files / 4 / (sharing > 0 ? sharing : 1);
-	}
-	return most < FILE_SET_WINDOW_FILES_LEAST ? FILE_SET_WINDOW_FILES_LEAST
-		   : most > FILE_SET_WINDOW_FILES	  ? FILE_SET_WINDOW_FILES
-											  : most;
+	return crowded(&db->seg->set) ? window_files_share(db) : FILE_SET_WINDOW_FILES;
 }
 
 uint32_t
@@ -569,6 +572,18 @@ file_set_window_files_most(wide_db *db)
 	most = window_files_most(db);
 	segment_unlock(db, LOCK_SET);
 	return most;
+}
+
+uint32_t
+file_set_window_files_share(wide_db *db)
+{
+	uint32_t share;
+
+	if (segment_lock(db, LOCK_SET) != WIDE_OK)
+		return FILE_SET_WINDOW_FILES_LEAST;
+	share = window_files_share(db);
+	segment_unlock(db, LOCK_SET);
+	return share;
 }
 
 uint32_t

@@ -71,6 +71,10 @@ extern uint32_t file_set_family_files(wide_db *db, wide_family_id family);
 #define FILE_SET_WINDOW_FILES_LEAST 8
 extern uint32_t file_set_window_files_most(wide_db *db);
 
+/* Returns how many that is when the table is crowded: a windowed family's share of a quarter of
+ * it. */
+extern uint32_t file_set_window_files_share(wide_db *db);
+
 /* Returns the number of level-0 files that compaction should merge, for write stalls; of a
  * windowed family the files above file_set_window_files_most; 0 if the family was dropped. */
 extern uint32_t file_set_level0_files(wide_db *db, wide_family_id family);
