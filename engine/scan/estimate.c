@@ -9,8 +9,9 @@
  * A new row counts, one that is there already does not, and a deleted row that is there is taken
  * off.
  *
- * A windowed family may have hundreds of origins.  Then some of them, evenly by age, are compared
- * with some of their older ones and stand for the rest, so that planning stays cheap.
+ * A windowed family may have hundreds of origins.  Then a few of its files, evenly by age, are
+ * opened (the first time that takes a process a tenth of a millisecond each), compared with each
+ * other, and stand for the rest.
  *
  * Cells that are overwritten count several times: an update of a cell cannot be told from the
  * addition of one.
@@ -35,8 +36,8 @@
 
 #define PROBES		12	 /* rows of an origin that are looked up in the older ones, at most */
 #define LOOKUPS		256	 /* of these rows in all origins, about; each takes 1 or 2 microseconds */
-#define COMPARED	8	 /* origins that are compared with their older ones, about */
-#define OLDER		8	 /* older ones that each of them is compared with */
+#define MANY		16	 /* of more origins than that, some stand for the rest */
+#define OPENED		4	 /* files of these that are opened, about */
 #define FEW			0.01 /* an origin with a smaller share of the rows is not compared */
 #define PROBE_FILES 4	 /* files of a level that give probes */
 #define MEM_ROWS	64	 /* entries of a memtable whose rows are looked at */
@@ -56,6 +57,7 @@ typedef struct probe
 typedef struct origin
 {
 	bool in_memory;
+	bool spared; /* a file for which others stand: it is not opened */
 	memtable_handle m;
 	const file_meta *files; /* sorted and disjoint */
 	int nfiles;
@@ -73,7 +75,6 @@ typedef struct question
 	origin *origins; /* oldest first */
 	int n;
 	int probes; /* of each origin */
-	int every;	/* one origin in so many is compared */
 } question;
 
 static wide_status
@@ -318,60 +319,92 @@ files_row(question *q, const origin *o, const uint8_t *row, uint32_t rowlen, dou
 
 /* ---------------------------------------------------------------- overlap */
 
-/*
- * Estimates how likely the row is alive in the first n origins together.  Of many origins some are
- * asked, each of which stands for its neighbours: then the result may be more than 1, and only the
- * mean over several rows is meaningful.
- */
+/* How likely a row is alive in the first origins together. */
+typedef struct row_below
+{
+	double alive;  /* in one that is not spared */
+	double always; /* in all of these */
+	double times;  /* in how many it is, if each stands for the spared ones beside it */
+} row_below;
+
 static wide_status
-alive_below(question *q, int n, const uint8_t *row, uint32_t rowlen, double *out)
+look_below(question *q, int n, const uint8_t *row, uint32_t rowlen, row_below *out)
 {
 	double unseen = 1; /* that no newer one has it */
-	int step = (n + OLDER - 1) / OLDER;
+	int stands = 1;	   /* for so many origins, itself included */
 
-	*out = 0;
-	for (int i = n - 1; i >= 0 && unseen > 0.01; i -= step)
+	*out = (row_below) {.always = 1};
+	for (int i = n - 1; i >= 0 && (unseen > 0.01 || stands > 1); i--)
 	{
 		const origin *o = &q->origins[i];
 		double present, alive;
 
 		if (o->rows <= 0)
 			continue;
+		if (o->spared)
+		{
+			stands++;
+			continue;
+		}
 		if (o->in_memory)
 			mem_row(&o->m, q->family, row, rowlen, &present, &alive);
 		else
 			TRY(files_row(q, o, row, rowlen, &present, &alive));
-		*out += unseen * present * alive * (i + 1 < step ? i + 1 : step);
+		out->alive += unseen * present * alive;
 		unseen *= 1 - present;
+		if (o->in_memory)
+			continue;
+		out->always *= present * alive;
+		out->times += present * alive * stands;
+		stands = 1;
 	}
 	return WIDE_OK;
 }
 
-/* Estimates shares of an origin's rows: *added of them were not there before, *removed are deletes
- * of rows that were. */
+/*
+ * Estimates shares of an origin's rows: *added of them were not there before, *removed are deletes
+ * of rows that were.
+ *
+ * Where some files stand for others: a row that all of them have is taken to be there.  Of the
+ * other rows those that one of them has are a sample of what the spared ones have.
+ */
 static wide_status
 compare_origin(question *q, int i, double *added, double *removed)
 {
 	origin *o = &q->origins[i];
-	double weight = 0;
+	row_below below[PROBES + PROBE_FILES];
+	double weight = 0, others = 0, times = 0;
+	bool spared = false;
 
 	*added = *removed = 0;
 	if (!o->in_memory)
 		TRY(probe_files(q, o));
+	for (int k = 0; k < i; k++)
+		spared = spared || q->origins[k].spared;
 	for (int k = 0; k < o->n; k++)
 	{
 		const probe *p = &o->probes[k];
-		double there;
 
-		TRY(alive_below(q, i, o->keys.data + p->at, p->len, &there));
+		TRY(look_below(q, i, o->keys.data + p->at, p->len, &below[k]));
+		others += p->weight * (1 - below[k].always);
+		times += p->weight * (1 - below[k].always) * below[k].times;
+	}
+	times = others > 0 ? times / others : 0;
+	for (int k = 0; k < o->n; k++)
+	{
+		const probe *p = &o->probes[k];
+		double there = below[k].alive;
+
+		if (spared)
+			there = below[k].always + (1 - below[k].always) * (times < 1 ? times : 1);
 		weight += p->weight;
 		*added += p->weight * p->alive * (1 - there);
 		*removed += p->weight * (1 - p->alive) * there;
 	}
 	if (weight > 0)
 	{
-		*added = *added > 0 ? *added / weight : 0;
-		*removed = *removed < weight ? *removed / weight : 1;
+		*added = *added / weight;
+		*removed = *removed / weight;
 	}
 	else
 		*added = 1;
@@ -388,6 +421,7 @@ survivors(question *q, int i, double *share)
 {
 	origin *base = &q->origins[0];
 	double before = 0, after = 0;
+	row_below below;
 
 	for (int j = 1; j < i; j++)
 		if (q->origins[j].rows > base->rows)
@@ -397,75 +431,162 @@ survivors(question *q, int i, double *share)
 	for (int k = 0; k < base->n; k++)
 	{
 		const probe *p = &base->probes[k];
-		double alive;
 
-		TRY(alive_below(q, i, base->keys.data + p->at, p->len, &alive));
-		before += p->weight * alive;
-		TRY(alive_below(q, i + 1, base->keys.data + p->at, p->len, &alive));
-		after += p->weight * alive;
+		TRY(look_below(q, i, base->keys.data + p->at, p->len, &below));
+		before += p->weight * below.alive;
+		TRY(look_below(q, i + 1, base->keys.data + p->at, p->len, &below));
+		after += p->weight * below.alive;
 	}
 	*share = before <= 0 ? 0 : after < before ? after / before : 1;
 	return WIDE_OK;
 }
 
-/* Decides how many origins are compared, by how many rows: no more than a plan is worth. */
+/* Decides by how many rows origins are compared: no more than a plan is worth. */
 static void
 choose_probes(question *q, double least)
 {
-	int worth = 0, compared, older = q->n < OLDER ? q->n : OLDER;
+	int worth = 0;
 
 	for (int i = 0; i < q->n; i++)
-		worth += q->origins[i].rows > least;
-	q->every = (worth + COMPARED - 1) / COMPARED;
-	q->every = q->every > 1 ? q->every : 1;
-	compared = worth < COMPARED ? worth : COMPARED;
-	/* of few origins each has half of them below it, on average */
-	q->probes = LOOKUPS * (worth <= COMPARED ? 2 : 1) / (compared * older + 1);
+		worth += q->origins[i].rows > least && !q->origins[i].spared;
+	/* each has half of them below it, on average */
+	q->probes = LOOKUPS * 2 / (worth * worth + 1);
 	q->probes = q->probes < PROBES ? q->probes : PROBES;
+	q->probes = q->probes > 1 ? q->probes : 1;
+}
+
+/* What an origin does to the rows that the older ones leave. */
+typedef struct effect
+{
+	double added, removed;
+	bool compared;
+} effect;
+
+/* The effect of each origin, in order.  A spared one has that of the next one that was compared. */
+static wide_status
+find_effects(question *q, double least, effect *effects)
+{
+	double below = 0;
+	bool spared = false;
+	effect last = {.added = 1};
+
+	for (int i = 0; i < q->n; i++)
+	{
+		const origin *o = &q->origins[i];
+
+		effects[i] = (effect) {.added = o->rows > 0 ? 1 - o->dead / o->rows : 0};
+		/* one that stands for others is worth more than its rows */
+		spared = spared || o->spared;
+		effects[i].compared = below > 0 && !o->spared && (spared || o->rows > least);
+		if (effects[i].compared)
+			TRY(compare_origin(q, i, &effects[i].added, &effects[i].removed));
+		below += o->rows;
+	}
+	for (int i = q->n - 1; i >= 0; i--)
+		if (effects[i].compared && !q->origins[i].in_memory)
+			last = effects[i];
+		else if (q->origins[i].spared)
+		{
+			/* behind the last one that was compared: as that one */
+			for (int k = i - 1; k >= 0 && last.compared == false; k--)
+				if (effects[k].compared && !q->origins[k].in_memory)
+					last = effects[k];
+			effects[i].added = last.added;
+			effects[i].removed = last.removed;
+		}
+	return WIDE_OK;
 }
 
 static wide_status
 add_up(question *q, wide_estimate *out)
 {
-	double all = 0, below = 0, last_added = 0, last_removed = 0, share = 0;
-	int nth = 0;
+	effect *effects = calloc((size_t) q->n + 1, sizeof *effects);
+	double all = 0, share = 0;
+	wide_status st = WIDE_OK;
 
+	if (effects == NULL)
+		return status_fail(WIDE_NOMEM, "out of memory for an estimate");
 	for (int i = 0; i < q->n; i++)
 		all += q->origins[i].rows;
 	choose_probes(q, FEW * all);
+	TRY_GOTO(find_effects(q, FEW * all, effects));
 	for (int i = 0; i < q->n; i++)
 	{
 		const origin *o = &q->origins[i];
-		double added = o->rows > 0 ? 1 - o->dead / o->rows : 0, removed = 0, left;
-		bool compare = false;
+		double left = out->rows > 0 ? 1 - o->rows * effects[i].removed / out->rows : 1;
 
 		out->bytes += o->bytes;
 		out->blocks += o->blocks;
-		if (below > 0 && o->rows > FEW * all)
-		{
-			compare = nth++ % q->every == 0;
-			if (compare)
-				TRY(compare_origin(q, i, &last_added, &last_removed));
-			added = last_added;
-			removed = last_removed;
-		}
-		below += o->rows;
-		left = out->rows > 0 ? 1 - o->rows * removed / out->rows : 1;
 		if (left < 0.5)
 		{
-			if (compare)
-				TRY(survivors(q, i, &share));
+			if (effects[i].compared)
+				TRY_GOTO(survivors(q, i, &share));
 			left = left > share ? left : share;
 		}
 		out->cells = left * out->cells + o->cells - o->dead;
-		out->rows = left * out->rows + o->rows * added;
+		out->rows = left * out->rows + o->rows * effects[i].added;
 		if (out->cells < out->rows)
 			out->cells = out->rows;
 	}
-	return WIDE_OK;
+done:
+	free(effects);
+	return st;
 }
 
 /* ---------------------------------------------------------------- the call */
+
+/* Of many files that overlap the range, chooses those that are not opened. */
+static void
+spare_files(question *q)
+{
+	int n = 0, nth = 0;
+
+	for (int i = 0; i < q->n; i++)
+		n += q->origins[i].nfiles == 1 && overlaps(q, q->origins[i].files);
+	for (int i = 0; i < q->n && n > MANY; i++)
+	{
+		origin *o = &q->origins[i];
+
+		if (o->nfiles != 1 || !overlaps(q, o->files))
+			continue;
+		/* not the oldest one: others are compared with it */
+		o->spared = nth > 0 && (int64_t) (nth - 1) * OPENED / n == (int64_t) nth * OPENED / n;
+		nth++;
+	}
+}
+
+/* Estimates the files that are not opened: the range has the same share of each of them as of those
+ * that are. */
+static void
+fill_spared(question *q)
+{
+	double rows = 0, file_rows = 0, dead = 0;
+
+	for (int i = 0; i < q->n; i++)
+	{
+		const origin *o = &q->origins[i];
+
+		if (o->nfiles != 1 || o->spared || !overlaps(q, o->files))
+			continue;
+		rows += o->rows;
+		dead += o->dead;
+		file_rows += (double) o->files->rows;
+	}
+	for (int i = 0; i < q->n; i++)
+	{
+		origin *o = &q->origins[i];
+		double share = file_rows > 0 ? rows / file_rows : 1;
+
+		if (!o->spared)
+			continue;
+		o->rows = (double) o->files->rows * share;
+		o->dead = rows > 0 ? o->rows * dead / rows : 0;
+		o->cells = (double) o->files->cells * share;
+		o->bytes = (double) o->files->bytes * share;
+		o->blocks = (double) o->files->blocks * share;
+		o->blocks = o->blocks < 1 ? 1 : o->blocks;
+	}
+}
 
 static wide_status
 find_origins(question *q, const version_pin *pin, const family_files *files)
@@ -517,16 +638,18 @@ wide_estimate_range(wide_db *db, wide_family_id family, const wide_range *range,
 	TRY_GOTO(pin_take(db, &pin));
 	TRY_GOTO(pin_files(db, &pin, family, &files));
 	TRY_GOTO(find_origins(&q, &pin, &files));
+	spare_files(&q);
 	for (int i = 0; i < q.n; i++)
 	{
 		origin *o = &q.origins[i];
 
 		if (o->in_memory)
 			TRY_GOTO(ask_memtable(&q, o));
-		for (int f = 0; f < o->nfiles; f++)
+		for (int f = 0; f < o->nfiles && !o->spared; f++)
 			if (overlaps(&q, &o->files[f]))
 				TRY_GOTO(ask_file(&q, o, &o->files[f]));
 	}
+	fill_spared(&q);
 	TRY_GOTO(add_up(&q, out));
 done:
 	pin_drop(db, &pin);

@@ -428,11 +428,82 @@ test_ranges(void **state)
 	}
 }
 
+/*
+ * Eighty files with a window of time each, of which the planner opens a few: with the same rows,
+ * with rows of their own, or with half of each.
+ */
+static void
+test_many_files(void **state)
+{
+	(void) state;
+	for (int own = 0; own <= 2; own++)
+	{
+		const int64_t hour = 3600000000ll;
+		const int windows = 80, rows = 600;
+		store s;
+		wide_family_options opt;
+		wide_family_id f;
+		wide_table_id t;
+		double truth = own == 0 ? rows : own == 2 ? rows * windows : rows / 2 * (windows + 1);
+
+		store_init(&s);
+		counting = *os_real();
+		counting.pread = counting_pread;
+		s.os = &counting;
+		s.config.max_files = 1024;
+		s.config.memtable_size = 8 << 20;
+		assert_ok(store_open(&s));
+		wide_family_defaults(&opt);
+		opt.compaction = WIDE_COMPACT_WINDOW;
+		opt.window_us = hour;
+		opt.block_size = 1024; /* probes are last keys of blocks */
+		store_table(&s, &opt, 1, &t, &f);
+		for (int w = 0; w < windows; w++)
+		{
+			wide_batch *b;
+
+			assert_ok(wide_batch_new(s.db, &b));
+			for (int i = 0; i < rows; i++)
+			{
+				char row[20];
+				bool alone = own == 2 || (own == 1 && i % 2 == 0);
+
+				snprintf(row, sizeof row, "r%05d.%02d", i, alone ? w : 0);
+				assert_ok(wide_batch_put(b, f, text(row), text("q"), (400000 + w) * hour, INT64_MIN,
+										 0, text("value")));
+			}
+			assert_ok(store_commit(&s, b, NULL));
+			assert_ok(wide_flush(s.db));
+		}
+		assert_int_equal(store_files(&s, f, 0), windows);
+		store_close(&s);
+		assert_ok(store_open(&s));
+		reads = 0;
+		for (int part = 1; part <= 10; part++)
+		{
+			wide_estimate est;
+			char hi[20];
+			wide_range r = {text(""), {NULL, 0}};
+
+			snprintf(hi, sizeof hi, "r%05d", rows * part / 10);
+			r.hi = text(hi);
+			assert_ok(wide_estimate_range(s.db, f, &r, &est));
+			if (est.rows < truth * part / 10 / 2 || est.rows > truth * part / 10 * 2)
+				fail_msg("%.0f rows in %d tenths, estimated are %.0f (%d)", truth * part / 10, part,
+						 est.rows, own);
+		}
+		/* of a few files: footer, meta block, top index, an index block and a filter */
+		assert_true(reads <= 5 * 5);
+		store_drop(&s);
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ranges),
+		cmocka_unit_test(test_many_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
