@@ -22,6 +22,7 @@
 #   target: system=ratio ...; the ratio to reach in favour of the wide table
 #   judge: cpu        compares the ratio of CPU times with the target
 #   writes: yes       pgbench: records the longest latency too
+#   settle: no        background work that [before S] has made is not waited for
 #   memory: MB        limit for the server and the page cache of its files together
 #
 #   [all]                         runs before each system's script
@@ -219,7 +220,7 @@ sub one
 	my $part = $w->{section};
 	my (%r, $hold);
 	once($part->{"before $s"}) if $part->{"before $s"};
-	settle();
+	settle() if ($w->{settle} || '') ne 'no';
 	if ($part->{"hold $s"}) { $hold = session(); ask($hold, $part->{"hold $s"}) }
 	if ($w->{kind} eq 'pgbench') { %r = pgbench($w, $s, $ENV{BENCH_SECONDS}) }
 	elsif ($w->{kind} eq 'statement') { %r = statement($w, $s); $answers->{$s} = values_of(@{$r{lines}}) }

@@ -310,6 +310,22 @@ make_plain_scan(PlannerInfo *root, GroupInfo *p, ForeignScan **scan)
 	return !has_system_columns(p->base, (Node *) (*scan)->scan.plan.qual);
 }
 
+/* Returns true if the arguments of all aggregates are columns (aggregate_scan.c: direct). */
+static bool
+only_columns(const GroupInfo *p)
+{
+	ListCell *lc;
+
+	foreach(lc, p->items)
+	{
+		const AggItem *item = lfirst(lc);
+
+		if (item->aggref->aggfilter != NULL || (item->arg != NULL && item->column == 0))
+			return false;
+	}
+	return !p->t->cells_layout;
+}
+
 /* Adds the path, as a loose scan if that is possible and cheaper. */
 static void
 add_aggregate_path(PlannerInfo *root, RelOptInfo *output, PathTarget *target, GroupInfo *p,
@@ -333,9 +349,11 @@ add_aggregate_path(PlannerInfo *root, RelOptInfo *output, PathTarget *target, Gr
 		ngroups = estimate_num_groups(root, groups, p->base->rows, NULL, NULL);
 	rows = ngroups;
 	wt_scan_size_cost(p->base, info, size, &p->base->baserestrictcost, false, &startup, &total);
-	/* no tuple is made of a row, but its cells are read as usual */
-	stream = total - size->delivered * 0.5 * cpu_tuple_cost +
-			 p->base->rows * list_length(p->items) * 0.5 * cpu_operator_cost;
+	/* no tuple is made of a row; half of the rest if cells go to the aggregates as they are */
+	stream = total - size->delivered * 0.5 * cpu_tuple_cost;
+	if (scan->scan.plan.qual == NIL && only_columns(p))
+		stream = startup + (stream - startup) * 0.5;
+	stream += p->base->rows * list_length(p->items) * 0.5 * cpu_operator_cost;
 	if (p->parts > 0)
 		stream += size->scanned * log2(buckets) * cpu_operator_cost;
 	seek = ((info->blocks > 0 ? seq_page_cost : 0) + WT_SEEK_COST * cpu_operator_cost) *

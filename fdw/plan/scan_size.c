@@ -48,8 +48,8 @@
 /* Rows whose values stand for values of the key that are not known while planning. */
 #define SAMPLE_VALUES 8
 
-/* Like WT_CELL_COST, of a cell of a row that a key filter leaves out. */
-#define PASS_COST 2
+/* Like WT_ROW_COST, of a row that a key filter leaves out. */
+#define PASS_COST 4
 
 /* The cost of a clause in the engine, as a share of its cost in PostgreSQL. */
 #define FILTER_SHARE 0.5
@@ -643,10 +643,13 @@ wt_scan_size_cost(RelOptInfo *rel, WtRelInfo *info, const WtScanSize *size, cons
 	double seek = (info->blocks > 0 ? 0.125 * random_page_cost : 0) +
 				  WT_SEEK_COST * cpu_operator_cost;
 	double cells = info->cells * info->families / Max(1, info->e.nall);
+	double wanted = Min(info->wanted, cells);
+	double row = WT_ROW_COST * info->families + WT_CELL_COST * wanted +
+				 WT_OTHER_COST * (cells - wanted);
 	double seeks = Max(1, size->ranges) * info->families;
 	double tested = info->filters == NIL
-						? cells
-						: cells * Min(info->filter_families, info->families) / info->families;
+						? row
+						: row * Min(info->filter_families, info->families) / info->families;
 
 	if (info->t->engine != NULL)
 	{
@@ -660,14 +663,13 @@ wt_scan_size_cost(RelOptInfo *rel, WtRelInfo *info, const WtScanSize *size, cons
 		*startup += info->t->startup_cost;
 	*total = *startup + seek * (seeks - info->families);
 	*total += Max(0, ceil(size->blocks) - seeks) * seq_page_cost;
-	/* for rows that the engine leaves out: only the cells that it tests, and no tuple */
-	*total += size->scanned * (WT_CELL_COST * cpu_operator_cost * tested +
-							   FILTER_SHARE * info->filter_cost.per_tuple);
-	*total += size->delivered * (cpu_tuple_cost + info->t->tuple_cost +
-								 WT_CELL_COST * cpu_operator_cost * (cells - tested) +
-								 Max(0, qual->per_tuple - info->filter_cost.per_tuple));
-	*total += Min(Max(0, size->passed - size->scanned) * PASS_COST * cells,
-				  size->jumps * WT_SEEK_COST) *
+	/* for rows that the engine leaves out: only the families that it tests, and no tuple */
+	*total += size->scanned *
+			  (cpu_operator_cost * tested + FILTER_SHARE * info->filter_cost.per_tuple);
+	*total += size->delivered *
+			  (cpu_tuple_cost + info->t->tuple_cost + cpu_operator_cost * (row - tested) +
+			   Max(0, qual->per_tuple - info->filter_cost.per_tuple));
+	*total += Min(Max(0, size->passed - size->scanned) * PASS_COST, size->jumps * WT_SEEK_COST) *
 			  info->families * cpu_operator_cost;
 	*total += size->rows * rel->reltarget->cost.per_tuple;
 }
@@ -723,7 +725,15 @@ wt_scan_size_get_rel_size(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 	baserel->rows = info->size.rows;
 
 	while ((i = bms_next_member(wanted, i)) >= 0)
-		width += get_typavgwidth(info->t->columns[i - 1].typid, info->t->columns[i - 1].typmod);
+	{
+		const WtColumn *c = &info->t->columns[i - 1];
+
+		width += get_typavgwidth(c->typid, c->typmod);
+		if (c->role == WT_MAP || info->t->cells_layout)
+			info->wanted = info->cells;
+		else if (c->role == WT_CELL)
+			info->wanted++;
+	}
 	if (baserel->reltarget->width <= 0)
 		baserel->reltarget->width = width;
 }
