@@ -46,6 +46,7 @@
 #include "fdw/table/cell_value.h"
 #include "fdw/table/encoding.h"
 #include "fdw/table/engine.h"
+#include "fdw/table/key_text.h"
 #include "fdw/table/types.h"
 #include "fdw/xact/change.h"
 
@@ -85,7 +86,11 @@ result_of(WtCall *c, const WtCallCell *cell)
 	wide_bytes value;
 
 	if (!c->t->engine->row_result(cell->ref.family, cell->ref.qual, &value))
-		elog(ERROR, "the engine has not returned the changed cell");
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("a cell was changed, but has been deleted since, and its value is not known"),
+				 errdetail("Key %s of table \"%s\".", wt_key_text(c->t, c->key),
+						   get_rel_name(c->t->relid))));
 	return value;
 }
 

@@ -164,7 +164,11 @@ keep_results(const hb_rows *rows)
 
 	if (row == NULL)
 		return;
-	operation.results = MemoryContextAlloc(operation.cxt, sizeof(wide_cell) * Max(1, row->n_cells));
+	operation.results =
+		operation.nresults == 0
+			? MemoryContextAlloc(operation.cxt, sizeof(wide_cell) * Max(1, row->n_cells))
+			: repalloc(operation.results,
+					   sizeof(wide_cell) * (operation.nresults + Max(1, row->n_cells)));
 	for (int i = 0; i < row->n_cells; i++)
 	{
 		const hb_cell *c = &row->cells[i];
@@ -173,6 +177,36 @@ keep_results(const hb_rows *rows)
 			.family = index_of(c->family),
 			.qualifier = copy_bytes(c->qualifier.data, c->qualifier.len),
 			.value = copy_bytes(c->value.data, c->value.len)};
+	}
+}
+
+/*
+ * HBase answers a repetition of a change, whose first answer was lost with a server that had made
+ * it, without any cell.  Then what the columns have now is the result: with the changes that others
+ * have made since.
+ */
+static void
+read_results(hb_client *client)
+{
+	hb_bytes key = {operation.row->key.data, operation.row->key.len};
+
+	for (int i = 0; i < operation.n; i++)
+	{
+		const hb_change *c = &operation.changes[i];
+		hb_columns column = {c->family, &c->qualifier, 1};
+		hb_read read = {.table = operation.table->name,
+						.families = &column,
+						.n_families = 1,
+						.max_versions = 1};
+		hb_rows *rows = NULL;
+		hb_status status = hb_get_many(client, &read, &key, 1, &rows);
+
+		if (status == HB_OK)
+			keep_results(rows);
+		hb_rows_free(client, rows);
+		if (status != HB_OK)
+			wt_remote_table_fail(operation.table, client, status,
+								 "a row was changed, but could not be read, of", NULL);
 	}
 }
 
@@ -417,6 +451,8 @@ wt_row_operation_execute(WtTable *t, const WtEngineCheck *check)
 	hb_rows_free(client, rows);
 	if (status != HB_OK)
 		fail(t, client, status);
+	if (matched && operation.n > 0 && operation.nresults == 0)
+		read_results(client);
 	if (matched)
 		check_overflow(t, client);
 	operation.table = NULL;
