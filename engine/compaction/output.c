@@ -193,7 +193,8 @@ output_windows(output *o, int64_t ts_min, int64_t ts_max)
 	first = window_number(ts_min, o->family.opt.window_us);
 	last = window_number(ts_max, o->family.opt.window_us);
 	/* one lane is for deletes without a timestamp */
-	while ((last >> o->window_bits) - (first >> o->window_bits) >= OUTPUT_LANES - 1)
+	while ((uint64_t) (last >> o->window_bits) - (uint64_t) (first >> o->window_bits) >=
+		   OUTPUT_LANES - 1)
 		o->window_bits++;
 }
 

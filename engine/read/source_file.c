@@ -78,6 +78,7 @@ file_close(file_source *f)
 static wide_status
 file_open(file_source *f, int i)
 {
+	uint64_t loads = f->cursor.loads;
 	wide_status st;
 
 	if (f->at == i)
@@ -85,6 +86,8 @@ file_open(file_source *f, int i)
 	file_close(f);
 	TRY(sst_reader_get(f->s.db, &f->files[i], &f->reader));
 	st = sst_cursor_open(f->s.db, f->reader, f->flags, &f->cursor);
+	/* goes on counting: a block of another file is another block */
+	f->cursor.loads = loads;
 	if (st != WIDE_OK)
 	{
 		sst_reader_put(f->s.db, f->reader);

@@ -53,10 +53,12 @@
 
 /* -------------------------------------------------------------------- rows */
 
-/* Begins the row row.key. */
+/* Begins the row row.key.  WIDE_CORRUPT: it has no terminator, and nothing would be behind it. */
 static wide_status
 begin_row(scan_state *s)
 {
+	if (s->row.key.len < 2 || s->row.key.data[s->row.key.len - 1] != 1)
+		return status_fail(WIDE_CORRUPT, "a row's key has no end");
 	s->ranges.state = RANGE_ENTERED;
 	s->row.phase = ROW_READING;
 	s->row.verdict = ROW_UNKNOWN;

@@ -430,6 +430,9 @@ scan_run_cells(scan_run *run, int family, wide_cell *c, uint32_t left, uint32_t 
 	*n = 0;
 	if (run->columns.nwanted == 0 || left == 0)
 		return WIDE_OK;
+	/* a damaged list may have a column several times in a row */
+	if (left > (uint32_t) run->columns.nwanted)
+		left = (uint32_t) run->columns.nwanted;
 	if ((run->block->flags & BLOCK_GRID) != 0)
 		return grid_cells(run, family, c, left, n);
 	return list_cells(run, family, c, left, n);

@@ -174,7 +174,11 @@ load_partition(sst_cursor *c, uint32_t part)
 	if (st != WIDE_OK)
 		return damaged_partition(c, part, st);
 	c->partition = part;
-	return in_index(c, block_open(&c->index, c->index_ref.data, c->index_ref.len));
+	st = in_index(c, block_open(&c->index, c->index_ref.data, c->index_ref.len));
+	/* else the next call would take it for opened */
+	if (st != WIDE_OK)
+		leave_index(c);
+	return st;
 }
 
 /* Opens the data block of the index cursor's entry, unless it is open; the block cursor is then to
@@ -212,7 +216,10 @@ load_block(sst_cursor *c)
 		if (began != 0)
 			c->read_us += (uint64_t) (clock_monotonic_us() - began);
 	}
-	return in_block(c, block_open(&c->block, c->block_ref.data, c->block_ref.len));
+	st = in_block(c, block_open(&c->block, c->block_ref.data, c->block_ref.len));
+	if (st != WIDE_OK)
+		leave_block(c);
+	return st;
 }
 
 /* The entry gets the file's sequence number, if all have one. */

@@ -24,7 +24,7 @@ typedef struct sst_cursor
 	block_cursor block;
 	block_ref block_ref;
 	uint64_t block_off;
-	uint64_t loads; /* rises with each block that the cursor opens */
+	uint64_t loads; /* rises with each block that the cursor opens; 0: none yet */
 	/*
 	 * If not NULL: called instead of unpinning when the cursor leaves a data block, so that a row
 	 * that spans blocks can keep its bytes.  It takes over the pin.  sst_cursor_close() calls it
