@@ -212,9 +212,13 @@ runs_open(scan_state *s, const entry *first)
 			scan_run *run = &f->runs[k];
 			const entry *e = run->src->e;
 
-			if (r->point && (e->rowlen != r->lo.len || memcmp(e->ukey, r->lo.data, e->rowlen) != 0))
-				run->plain = false;
-			else if (!run->plain)
+			bool out = r->point &&
+					   (e->rowlen != r->lo.len || memcmp(e->ukey, r->lo.data, e->rowlen) != 0);
+
+			/* it has other rows, but not this one */
+			if (out && run->plain)
+				run->end = run->row;
+			else if (!out && !run->plain)
 			{
 				if (f->leads && e->rowlen == first->rowlen &&
 					memcmp(e->ukey, first->ukey, e->rowlen) == 0)

@@ -88,7 +88,7 @@ result_of(WtCall *c, const WtCallCell *cell)
 	if (!c->t->engine->row_result(cell->ref.family, cell->ref.qual, &value))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("a cell was changed, but has been deleted since, and its value is not known"),
+				 errmsg("the changed cell has been deleted since, its value is not known"),
 				 errdetail("Key %s of table \"%s\".", wt_key_text(c->t, c->key),
 						   get_rel_name(c->t->relid))));
 	return value;
