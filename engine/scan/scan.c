@@ -131,6 +131,10 @@ row_forward(scan_state *s)
 
 	if (scan_range_over(s, first))
 		return WIDE_END;
+	/* in a damaged block a search may lead back, and there would be no end */
+	if (s->ranges.state == RANGE_ENTERED && !s->ranges.cur->point &&
+		ukey_compare(first->ukey, first->rowlen, s->row.after.data, s->row.after.len) < 0)
+		return status_fail(WIDE_CORRUPT, "rows are not in order");
 	TRY(buffer_set(&s->row.key, first->ukey, first->rowlen));
 	return begin_row(s);
 }
@@ -487,8 +491,9 @@ wide_scan_next(wide_scan *scan, wide_row *row)
 		return WIDE_OK;
 	memset(row, 0, sizeof(*row));
 	TRY(s->failed);
-	TRY(scan_block_given(s));
+	s->failed = scan_block_given(s);
 	scan_row_release(s);
+	TRY(s->failed);
 	TRY(segment_check(s->db));
 	/* there is no way back to the beginning of a part of a row */
 	if (s->row.phase != ROW_NONE)

@@ -65,6 +65,7 @@ forget_rows(scan_state *s)
 {
 	scan_block_count(s);
 	s->block.ahead.counted = 0;
+	s->block.memory.left = 0;
 	s->door.nahead = s->door.given = 0;
 }
 
@@ -83,6 +84,8 @@ scan_block_restart(scan_state *s)
 void
 scan_block_free(scan_state *s)
 {
+	buffer_free(&s->block.first);
+	buffer_free(&s->block.passed);
 	free(s->block.order);
 	free(s->block.ahead.rows);
 }
@@ -203,8 +206,11 @@ runs_open(scan_state *s, const entry *first)
 	{
 		scan_family *f = &s->families[i];
 
+		f->nruns = 0;
 		/* a family that follows goes to its first row by itself */
-		if (merge_waits(f->m) || (!f->leads && !f->follow.placed))
+		if (!f->leads && !f->follow.placed)
+			continue;
+		if (merge_waits(f->m))
 			return WIDE_OK;
 		TRY(scan_run_open(f));
 		for (int k = 0; k < f->nruns; k++)
@@ -218,22 +224,60 @@ runs_open(scan_state *s, const entry *first)
 			/* it has other rows, but not this one */
 			if (out && run->plain)
 				run->end = run->row;
-			else if (!out && !run->plain)
+			else if (!out && !run->plain && f->leads)
 			{
-				if (f->leads && e->rowlen == first->rowlen &&
-					memcmp(e->ukey, first->ukey, e->rowlen) == 0)
+				if (e->rowlen == first->rowlen && memcmp(e->ukey, first->ukey, e->rowlen) == 0)
 					return WIDE_OK;
 				lower_stop(sb, e);
 			}
 		}
 	}
 	TRY(arrange(s));
+	TRY(buffer_set(&sb->first, first->ukey, first->rowlen));
+	sb->passed.len = 0;
 	sb->open = sb->norder > 0 && !row_twice(sb) && !too_many_cells(s);
 	if (!sb->open)
 		return WIDE_OK;
 	sb->next = BLOCK_GOES_ON;
 	for (int i = 0; i < sb->norder; i++)
 		scan_run_prefetch(sb->order[i]);
+	return WIDE_OK;
+}
+
+/* The run leaves its block: takes note of the last row that it has passed. */
+static wide_status
+note_passed(scan_block *sb, scan_run *run)
+{
+	if (!run->family->leads || run->row <= run->block->row)
+		return WIDE_OK;
+	TRY(scan_run_key(run, run->row - 1));
+	if (scan_compare(scan_bytes(&run->key.encoded), scan_bytes(&sb->passed)) <= 0)
+		return WIDE_OK;
+	return buffer_set(&sb->passed, run->key.encoded.data, run->key.encoded.len);
+}
+
+/*
+ * The scan stands behind the last row that the runs have passed.  In a damaged block that may be
+ * below the first, and a search would lead back to it.
+ */
+static wide_status
+stand_behind(scan_state *s)
+{
+	scan_block *sb = &s->block;
+
+	for (int i = 0; i < s->nfamilies; i++)
+		for (int k = 0; k < s->families[i].nruns; k++)
+			if (s->families[i].runs[k].plain)
+				TRY(note_passed(sb, &s->families[i].runs[k]));
+	if (sb->passed.len == 0 || s->ranges.cur->point)
+		return WIDE_OK;
+	if (scan_compare(scan_bytes(&sb->passed), scan_bytes(&sb->first)) < 0)
+		return status_fail(WIDE_CORRUPT, "rows are not in order");
+	if (sb->passed.len < 2 || sb->passed.data[sb->passed.len - 1] != 1)
+		return status_fail(WIDE_CORRUPT, "a row's key does not end");
+	TRY(buffer_set(&s->row.after, sb->passed.data, sb->passed.len));
+	s->row.after.data[s->row.after.len - 1]++; /* terminator 00 01 -> 00 02 */
+	s->ranges.state = RANGE_ENTERED;
 	return WIDE_OK;
 }
 
@@ -245,6 +289,7 @@ runs_leave(scan_state *s, bool seek)
 	const buffer *to = &s->filter.seek;
 
 	s->block.open = false;
+	TRY(stand_behind(s));
 	for (int i = 0; i < s->nfamilies; i++)
 	{
 		scan_family *f = &s->families[i];
@@ -284,6 +329,7 @@ runs_go_on(scan_state *s)
 
 			if (!run->plain || run->row < run->end || run->why != RUN_ENDS_BLOCK)
 				continue;
+			TRY(note_passed(sb, run));
 			TRY(scan_run_leave(run));
 			TRY(scan_run_renew(run));
 			if (run->plain)
@@ -449,7 +495,6 @@ read_ahead(scan_state *s)
 	TRY(reserve_rows(s, limit));
 	if (host_interrupted(s->db))
 		return status_fail(WIDE_INTERRUPTED, "interrupted");
-	sb->memory.left = 0;
 	while (count < limit && sb->next == BLOCK_GOES_ON && sb->norder > 0 && !sb->empty)
 	{
 		wide_row *row = &sb->ahead.rows[count];
@@ -461,7 +506,12 @@ read_ahead(scan_state *s)
 			TRY(scan_block_row_key(s, sb->order[0], &row->key));
 			TRY(ask_filter(s, same, row->key, &in));
 			if (!in)
+			{
+				/* nobody keeps its key */
+				sb->memory.at -= row->key.len;
+				sb->memory.left += row->key.len;
 				continue;
+			}
 		}
 		if (!lost && s->nfamilies == 1)
 			TRY(scan_block_row_take_single(s, sb->order[0], at, &n, &in));
@@ -529,9 +579,11 @@ scan_block_drop(scan_state *s)
 {
 	scan_block *sb = &s->block;
 	block_onward next = s->door.given == s->door.nahead ? sb->next : BLOCK_GOES_ON;
-	bool open = sb->open;
+	bool open = sb->open, all = s->door.given == s->door.nahead;
 
 	TRY(scan_block_given(s));
+	if (open && all)
+		TRY(stand_behind(s));
 	scan_block_restart(s);
 	if (!open)
 		return WIDE_OK;
@@ -604,6 +656,9 @@ next_rows(scan_state *s)
 			s->ranges.state = RANGE_CLOSED;
 			continue;
 		}
+		if (s->ranges.state == RANGE_ENTERED && !s->ranges.cur->point &&
+			ukey_compare(first->ukey, first->rowlen, s->row.after.data, s->row.after.len) < 0)
+			return status_fail(WIDE_CORRUPT, "rows are not in order");
 		TRY(runs_open(s, first));
 		if (!sb->open)
 			return WIDE_OK;

@@ -148,13 +148,19 @@ static wide_status
 follow(const scan_family *f, wide_bytes row, scan_run **found, bool *lost)
 {
 	*found = NULL;
+	*lost = *lost || !f->follow.placed;
 	for (int i = 0; i < f->nruns && !*lost; i++)
 	{
 		scan_run *run = &f->runs[i];
 		int c = -1;
 
 		if (!run->plain)
+		{
+			const entry *e = run->src->e;
+
+			*lost = e != NULL && ukey_compare(e->ukey, e->rowlen, row.data, row.len) <= 0;
 			continue;
+		}
 		for (int step = 0; step < 2 && run->row < run->end; step++)
 		{
 			TRY(scan_run_key(run, run->row));

@@ -1,7 +1,7 @@
 /*
  * scan_count.c - the statistics of a scan, and the store's counters that they are added to.
  *
- * The merges and the span of a block count while they work and add to scan_state.stats when they
+ * The merges and the runs count while they work and add to scan_state.stats when they
  * are asked.  A scan adds to the counters in shared memory only when it restarts or ends.
  *
  * Locking: none.

@@ -69,6 +69,9 @@ block_is_plain(const scan_family *f, const block_cursor *b, uint64_t seq)
 		return false;
 	if ((b->flags & BLOCK_DISTINCT) == 0 && f->view.max_out > 1)
 		return false;
+	/* all columns of the block would be looked up for the few of one row */
+	if (f->limits.row != NULL && f->want != WIDE_WANT_COLUMNS && b->columns > BLOCK_GRID_COLUMNS)
+		return false;
 	return visibility_all(&f->view, (int64_t) b->ts.base, (int64_t) b->ts.most,
 						  seq != 0 ? seq : b->seq.base, seq != 0 ? seq : b->seq.most);
 }
@@ -90,22 +93,26 @@ scan_run_renew(scan_run *run)
 		run->block = (block_cursor *) &f->cursor.block;
 		run->seq = f->reader->global_seq;
 		run->plain = block_is_plain(run->family, run->block, run->seq);
+		run->chosen = false;
 		run->key.row = run->key.decoded_row = UINT32_MAX;
-		if (run->plain)
-		{
-			TRY(scan_block_columns_choose(run));
-			TRY(scan_block_columns_find(run));
-		}
 		run->loads = f->cursor.loads;
 	}
 	if (!run->plain)
 		return WIDE_OK;
 	run->row = run->block->row;
 	run->end = source_file_whole_rows(f);
-	/* a large row, which may become a whole one later in the block */
-	run->plain = run->row < run->end;
-	if (!run->plain)
+	/* a large row; later in the block there may be whole ones, in another range */
+	if (run->row >= run->end)
+	{
+		run->plain = false;
 		run->loads = 0;
+		return WIDE_OK;
+	}
+	if (run->chosen)
+		return WIDE_OK;
+	TRY(scan_block_columns_choose(run));
+	TRY(scan_block_columns_find(run));
+	run->chosen = true;
 	return WIDE_OK;
 }
 

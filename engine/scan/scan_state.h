@@ -275,6 +275,7 @@ struct scan_run
 	source *src;	/* NULL: what follows is not valid */
 	uint64_t loads; /* the number of the block, see sst_cursor.loads */
 	bool plain;		/* rows of the block can be taken as they are; else only src is valid */
+	bool chosen;	/* columns are those of the block */
 	scan_family *family;
 	block_cursor *block; /* the source's */
 	uint64_t seq;		 /* of all entries; 0: each has its own */
@@ -322,6 +323,8 @@ typedef struct scan_block
 	int norder, order_cap;
 	bool empty;		 /* a run that is not in order any more has to go on behind its block */
 	wide_bytes stop; /* the least row, encoded, of sources that are no runs; len 0: none */
+	buffer first;	 /* the row at which the runs were opened */
+	buffer passed;	 /* the greatest row that was last of a run; len 0: none */
 	int cells;		 /* of a row, at most */
 	scan_block_ahead ahead;
 	scan_block_memory memory;
@@ -362,7 +365,7 @@ typedef struct scan_reported
 
 struct scan_state
 {
-	wide_scan door; /* first, see scan_state_of; the rows read ahead in a span */
+	wide_scan door; /* first, see scan_state_of; the rows read ahead from runs */
 	wide_db *db;
 	/* what is asked for */
 	const wide_snapshot *snap;

@@ -200,8 +200,12 @@ check_range(life *l, int f, int lo, int hi, bool reverse, bool damaged)
 	{
 		while ((st = wide_scan_next(scan, &row)) == WIDE_OK)
 		{
-			int got = atoi((const char *) row.key.data + 3);
+			char key[24] = {0};
+			int got;
 
+			assert_in_range(row.key.len, 4, sizeof key - 1);
+			memcpy(key, row.key.data, row.key.len);
+			got = atoi(key + 3);
 			/* no row is left out before it */
 			for (; at != got; at += step)
 			{

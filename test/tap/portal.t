@@ -30,10 +30,10 @@ put('', pack('N', 196608) . "user\0$ENV{PGUSER}\0database\0$ENV{PGDATABASE}\0\0"
 upto('Z');
 query($_) for 'SET parallel_setup_cost = 0', 'SET parallel_tuple_cost = 0', 'SET min_parallel_table_scan_size = 0',
 	'SET cpu_tuple_cost = 1', 'SET parallel_leader_participation = off', 'BEGIN';
-print "parallel plan\n" if grep /Parallel Foreign Scan/, query('EXPLAIN SELECT sum(v) FROM w');
+print "parallel plan\n" if grep /Parallel Foreign Scan/, query('EXPLAIN SELECT sum(v) + bit_xor(0) FROM w');
 for my $between ('SELECT 1', "SET widetable.as_of = '2000-01-01'")
 {
-	put('P', "\0SELECT sum(v) FROM w\0\0\0");
+	put('P', "\0SELECT sum(v) + bit_xor(0) FROM w\0\0\0");
 	put('B', "p\0\0" . pack('nnn', 0, 0, 0));
 	put('H', '');
 	upto('2');
