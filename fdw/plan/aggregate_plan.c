@@ -351,7 +351,7 @@ add_aggregate_path(PlannerInfo *root, RelOptInfo *output, PathTarget *target, Gr
 	wt_scan_size_cost(p->base, info, size, &p->base->baserestrictcost, false, &startup, &total);
 	/* no tuple is made of a row; half of the rest if cells go to the aggregates as they are */
 	stream = total - size->delivered * 0.5 * cpu_tuple_cost;
-	if (scan->scan.plan.qual == NIL && only_columns(p))
+	if (info->t->engine == NULL && scan->scan.plan.qual == NIL && only_columns(p))
 		stream = startup + (stream - startup) * 0.5;
 	stream += p->base->rows * list_length(p->items) * 0.5 * cpu_operator_cost;
 	if (p->parts > 0)
