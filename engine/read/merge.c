@@ -255,22 +255,27 @@ merge_skip(merge *m, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t se
 {
 	entry to = {.ukey = ukey, .klen = klen, .ts = ts, .seq = seq, .type = UINT8_MAX};
 
-	TRY(tick(m));
 	if (m->waiting > 0)
 		TRY(seek_waiting(m));
 	while (m->nheap > 0 && key_compare(m->heap[0]->e, &to) < 0)
+	{
+		/* in a damaged block there may be no end */
+		TRY(tick(m));
 		TRY(moved(m, 0, source_seek(m->heap[0], ukey, klen, ts, seq)));
+	}
 	return WIDE_OK;
 }
 
 wide_status
 merge_pass(merge *m, const uint8_t *ukey, uint32_t klen)
 {
-	TRY(tick(m));
 	if (m->waiting > 0)
 		TRY(seek_waiting(m));
 	while (m->nheap > 0 && ukey_compare(m->heap[0]->e->ukey, m->heap[0]->e->klen, ukey, klen) < 0)
+	{
+		TRY(tick(m));
 		TRY(moved(m, 0, source_pass(m->heap[0], ukey, klen)));
+	}
 	return WIDE_OK;
 }
 
