@@ -65,7 +65,6 @@ forget_rows(scan_state *s)
 {
 	scan_block_count(s);
 	s->block.ahead.counted = 0;
-	s->block.memory.left = 0;
 	s->door.nahead = s->door.given = 0;
 }
 

@@ -71,6 +71,8 @@ arena_reset(scan_state *s)
 	}
 	if (s->out.arena != NULL)
 		s->out.arena->used = 0;
+	/* a part of the arena */
+	s->block.memory.left = 0;
 }
 
 void
