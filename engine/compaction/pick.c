@@ -305,7 +305,7 @@ pick_join(compaction *c, const file_meta **f, int n, int most)
 static bool
 pick_spanning(compaction *c)
 {
-	int n0 = c->all.level_start[1], most = (int) file_set_window_files_share(c->db) / 2;
+	int n0 = c->all.level_start[1], most = (int) file_set_window_files_most(c->db, true) / 2;
 
 	for (int i = 0; i < n0 && n0 + OUTPUT_LANES <= most; i++)
 		if (can_take(c, &c->all.files[i]) && output_spans_windows(&c->all.files[i], &c->family.opt))
@@ -547,7 +547,8 @@ pick_inputs(compaction *c, enum compact_mode mode)
 	if (pick_expired(c))
 		picked = true;
 	else if (c->family.opt.compaction == WIDE_COMPACT_WINDOW)
-		TRY(pick_window(c, mode == COMPACT_REST, (int) file_set_window_files_most(c->db), &picked));
+		TRY(pick_window(c, mode == COMPACT_REST, (int) file_set_window_files_most(c->db, false),
+						&picked));
 	else
 		picked = pick_level0(c, LEVEL0_FILES, NEIGHBOUR_SMALL) || pick_level(c);
 	picked = picked || pick_dead_weight(c) || (mode == COMPACT_REST && pick_space(c));

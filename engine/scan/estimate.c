@@ -74,7 +74,8 @@ typedef struct question
 	buffer lo, hi;	 /* encoded; data NULL: open */
 	origin *origins; /* oldest first */
 	int n;
-	int probes; /* of each origin */
+	int probes;	 /* of each origin */
+	bool spares; /* some files are spared */
 } question;
 
 static wide_status
@@ -334,7 +335,8 @@ look_below(question *q, int n, const uint8_t *row, uint32_t rowlen, row_below *o
 	int stands = 1;	   /* for so many origins, itself included */
 
 	*out = (row_below) {.always = 1};
-	for (int i = n - 1; i >= 0 && (unseen > 0.01 || stands > 1); i--)
+	/* where some are spared all the others are looked at, for `always` */
+	for (int i = n - 1; i >= 0 && (unseen > 0.01 || q->spares); i--)
 	{
 		const origin *o = &q->origins[i];
 		double present, alive;
@@ -374,13 +376,10 @@ compare_origin(question *q, int i, double *added, double *removed)
 	origin *o = &q->origins[i];
 	row_below below[PROBES + PROBE_FILES];
 	double weight = 0, others = 0, times = 0;
-	bool spared = false;
 
 	*added = *removed = 0;
 	if (!o->in_memory)
 		TRY(probe_files(q, o));
-	for (int k = 0; k < i; k++)
-		spared = spared || q->origins[k].spared;
 	for (int k = 0; k < o->n; k++)
 	{
 		const probe *p = &o->probes[k];
@@ -395,7 +394,7 @@ compare_origin(question *q, int i, double *added, double *removed)
 		const probe *p = &o->probes[k];
 		double there = below[k].alive;
 
-		if (spared)
+		if (q->spares)
 			there = below[k].always + (1 - below[k].always) * (times < 1 ? times : 1);
 		weight += p->weight;
 		*added += p->weight * p->alive * (1 - there);
@@ -462,13 +461,25 @@ typedef struct effect
 	bool compared;
 } effect;
 
-/* The effect of each origin, in order.  A spared one has that of the next one that was compared. */
+/* Returns the file that was compared next after origin i, or, if there is none, the last one; -1:
+ * none was. */
+static int
+compared_near(const question *q, const effect *effects, int i)
+{
+	for (int k = i + 1; k < q->n; k++)
+		if (effects[k].compared && !q->origins[k].in_memory)
+			return k;
+	while (--i >= 0)
+		if (effects[i].compared && !q->origins[i].in_memory)
+			return i;
+	return -1;
+}
+
+/* The effect of each origin, in order.  A spared one has that of a file near it. */
 static wide_status
 find_effects(question *q, double least, effect *effects)
 {
 	double below = 0;
-	bool spared = false;
-	effect last = {.added = 1};
 
 	for (int i = 0; i < q->n; i++)
 	{
@@ -476,24 +487,20 @@ find_effects(question *q, double least, effect *effects)
 
 		effects[i] = (effect) {.added = o->rows > 0 ? 1 - o->dead / o->rows : 0};
 		/* one that stands for others is worth more than its rows */
-		spared = spared || o->spared;
-		effects[i].compared = below > 0 && !o->spared && (spared || o->rows > least);
+		effects[i].compared = below > 0 && !o->spared && (q->spares || o->rows > least);
 		if (effects[i].compared)
 			TRY(compare_origin(q, i, &effects[i].added, &effects[i].removed));
 		below += o->rows;
 	}
-	for (int i = q->n - 1; i >= 0; i--)
-		if (effects[i].compared && !q->origins[i].in_memory)
-			last = effects[i];
-		else if (q->origins[i].spared)
-		{
-			/* behind the last one that was compared: as that one */
-			for (int k = i - 1; k >= 0 && last.compared == false; k--)
-				if (effects[k].compared && !q->origins[k].in_memory)
-					last = effects[k];
-			effects[i].added = last.added;
-			effects[i].removed = last.removed;
-		}
+	for (int i = 0; i < q->n && q->spares; i++)
+	{
+		int near = q->origins[i].spared ? compared_near(q, effects, i) : -1;
+
+		if (near < 0)
+			continue;
+		effects[i].added = effects[near].added;
+		effects[i].removed = effects[near].removed;
+	}
 	return WIDE_OK;
 }
 
@@ -551,6 +558,7 @@ spare_files(question *q)
 			continue;
 		/* not the oldest one: others are compared with it */
 		o->spared = nth > 0 && (int64_t) (nth - 1) * OPENED / n == (int64_t) nth * OPENED / n;
+		q->spares = q->spares || o->spared;
 		nth++;
 	}
 }

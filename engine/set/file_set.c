@@ -537,53 +537,36 @@ file_set_family_files(wide_db *db, wide_family_id family)
 	return n;
 }
 
-/* file_set_window_files_share under LOCK_SET */
+/* file_set_window_files_most under LOCK_SET */
 static uint32_t
-window_files_share(wide_db *db)
+window_files_most(wide_db *db, bool as_crowded)
 {
-	uint32_t share, sharing = 0;
+	uint32_t most, sharing = 0;
 
+	if (!as_crowded && !crowded(&db->seg->set))
+		return FILE_SET_WINDOW_FILES;
 	for (uint32_t i = 0; i < db->seg->catalog.nfamilies; i++)
 	{
 		const family_slot *fs = &layout_families(db)[i];
 
 		sharing += fs->f.id != 0 && fs->nfiles > 0 && fs->f.opt.compaction == WIDE_COMPACT_WINDOW;
 	}
-	share = db->seg->set.max_files / 4 / (sharing > 0 ? sharing : 1);
-	return share < FILE_SET_WINDOW_FILES_LEAST ? FILE_SET_WINDOW_FILES_LEAST
-		   : share > FILE_SET_WINDOW_FILES	   ? FILE_SET_WINDOW_FILES
-											   : share;
-}
-
-/* file_set_window_files_most under LOCK_SET */
-static uint32_t
-window_files_most(wide_db *db)
-{
-	return crowded(&db->seg->set) ? window_files_share(db) : FILE_SET_WINDOW_FILES;
+	most = db->seg->set.max_files / 4 / (sharing > 0 ? sharing : 1);
+	return most < FILE_SET_WINDOW_FILES_LEAST ? FILE_SET_WINDOW_FILES_LEAST
+		   : most > FILE_SET_WINDOW_FILES	  ? FILE_SET_WINDOW_FILES
+											  : most;
 }
 
 uint32_t
-file_set_window_files_most(wide_db *db)
+file_set_window_files_most(wide_db *db, bool as_crowded)
 {
 	uint32_t most;
 
 	if (segment_lock(db, LOCK_SET) != WIDE_OK)
 		return FILE_SET_WINDOW_FILES;
-	most = window_files_most(db);
+	most = window_files_most(db, as_crowded);
 	segment_unlock(db, LOCK_SET);
 	return most;
-}
-
-uint32_t
-file_set_window_files_share(wide_db *db)
-{
-	uint32_t share;
-
-	if (segment_lock(db, LOCK_SET) != WIDE_OK)
-		return FILE_SET_WINDOW_FILES_LEAST;
-	share = window_files_share(db);
-	segment_unlock(db, LOCK_SET);
-	return share;
 }
 
 uint32_t
@@ -598,7 +581,11 @@ file_set_level0_files(wide_db *db, wide_family_id family)
 	/* files of a windowed family stay on level 0 when they are merged: only too many count */
 	fam = family_find(db, family);
 	if (fam != NULL && fam->f.opt.compaction == WIDE_COMPACT_WINDOW)
-		n = fam->nfiles > window_files_most(db) ? fam->nfiles - window_files_most(db) : 0;
+	{
+		uint32_t most = window_files_most(db, false);
+
+		n = fam->nfiles > most ? fam->nfiles - most : 0;
+	}
 	else if (fam != NULL)
 		for (uint32_t i = fam->files; i != 0; i = files[i - 1].next)
 			n += files[i - 1].meta.level == 0 && !(files[i - 1].meta.flags & FILE_DAMAGED);

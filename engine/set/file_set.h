@@ -66,14 +66,11 @@ extern bool file_set_has_container(wide_db *db, uint64_t number);
 extern uint32_t file_set_family_files(wide_db *db, wide_family_id family);
 
 /* Returns the number of files that a windowed family may have before its windows are joined:
- * between these bounds, fewer if more than half of the table of files is in use. */
+ * between these bounds, fewer if more than half of the table of files is in use; as_crowded: as if
+ * it were. */
 #define FILE_SET_WINDOW_FILES		1000
 #define FILE_SET_WINDOW_FILES_LEAST 8
-extern uint32_t file_set_window_files_most(wide_db *db);
-
-/* Returns how many that is when the table is crowded: a windowed family's share of a quarter of
- * it. */
-extern uint32_t file_set_window_files_share(wide_db *db);
+extern uint32_t file_set_window_files_most(wide_db *db, bool as_crowded);
 
 /* Returns the number of level-0 files that compaction should merge, for write stalls; of a
  * windowed family the files above file_set_window_files_most; 0 if the family was dropped. */
