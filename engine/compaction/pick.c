@@ -299,25 +299,32 @@ pick_join(compaction *c, const file_meta **f, int n, int most)
 
 /*
  * Splits a file that has cells of several windows: a load, or a flush, of more windows than it
- * could write files for.  Only while the family has less than half of the files at which windows
- * may have to be joined (pick_join), so that neither undoes what the other does.
+ * could write files for.  Only while there is room for it (file_set_split_most), so that this
+ * does not undo what pick_join does, and output_emit does split.
  */
 static bool
 pick_spanning(compaction *c)
 {
-	int n0 = c->all.level_start[1], most = (int) file_set_window_files_most(c->db, true) / 2;
+	uint32_t most = 0;
 
-	for (int i = 0; i < n0 && n0 + OUTPUT_LANES <= most; i++)
-		if (can_take(c, &c->all.files[i]) && output_spans_windows(&c->all.files[i], &c->family.opt))
+	for (int i = 0; i < c->all.level_start[1]; i++)
+	{
+		if (!can_take(c, &c->all.files[i]) ||
+			!output_spans_windows(&c->all.files[i], &c->family.opt))
+			continue;
+		if (segment_lock(c->db, LOCK_SET) == WIDE_OK)
 		{
-			input_add(c, i);
-			return true;
+			most = file_set_split_most(c->db);
+			segment_unlock(c->db, LOCK_SET);
 		}
+		if (c->all.n + OUTPUT_LANES <= (int) most)
+			input_add(c, i);
+		return c->nin > 0;
+	}
 	return false;
 }
 
-/* Splits files by window, merges files of a window, or joins windows if there are more than `most`
- * files. */
+/* Merges files of a window, or joins windows if there are more than `most` files. */
 static wide_status
 pick_window(compaction *c, bool rest, int most, bool *picked)
 {
@@ -328,7 +335,6 @@ pick_window(compaction *c, bool rest, int most, bool *picked)
 	c->split = SPLIT_BY_WINDOW;
 	if (group == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory");
-	*picked = pick_spanning(c);
 	for (int i = 0; i < n0 && !*picked; i++)
 	{
 		int64_t w = window_number(c->all.files[i].ts_max, window);
@@ -547,8 +553,13 @@ pick_inputs(compaction *c, enum compact_mode mode)
 	if (pick_expired(c))
 		picked = true;
 	else if (c->family.opt.compaction == WIDE_COMPACT_WINDOW)
-		TRY(pick_window(c, mode == COMPACT_REST, (int) file_set_window_files_most(c->db, false),
-						&picked));
+	{
+		c->split = SPLIT_BY_WINDOW;
+		picked = pick_spanning(c);
+		if (!picked)
+			TRY(pick_window(c, mode == COMPACT_REST, (int) file_set_window_files_most(c->db),
+							&picked));
+	}
 	else
 		picked = pick_level0(c, LEVEL0_FILES, NEIGHBOUR_SMALL) || pick_level(c);
 	picked = picked || pick_dead_weight(c) || (mode == COMPACT_REST && pick_space(c));

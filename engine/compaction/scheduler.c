@@ -106,9 +106,18 @@ at_rest(wide_db *db)
 	return now - grown >= REST_US || now < grown;
 }
 
+/* What all families are judged by. */
+typedef struct measure
+{
+	int64_t now;
+	uint64_t settled;	 /* deletes up to there can be dropped */
+	uint32_t split_most; /* file_set_split_most */
+	bool rest;
+} measure;
+
 /* Judges how urgent a compaction of the family is.  Requires: LOCK_SET. */
 static void
-score_family(wide_db *db, const family_slot *fs, int64_t now, uint64_t settled, bool rest, score *s)
+score_family(wide_db *db, const family_slot *fs, const measure *by, score *s)
 {
 	const file_slot *files = layout_files(db);
 	const wide_family_options *o = &fs->f.opt;
@@ -116,6 +125,7 @@ score_family(wide_db *db, const family_slot *fs, int64_t now, uint64_t settled, 
 	uint32_t ready = 0, waiting = 0, spanning = 0;
 	reclaim_tally space = {0}, ready_space = {0}; /* all files; those that can be merged */
 	bool window = o->compaction == WIDE_COMPACT_WINDOW;
+	bool split = window && fs->nfiles + OUTPUT_LANES <= by->split_most;
 
 	s->family = fs->f.id;
 	s->version = atomic_load(&fs->files_version);
@@ -128,7 +138,7 @@ score_family(wide_db *db, const family_slot *fs, int64_t now, uint64_t settled, 
 		bool settled_file = file_settled(f, db->seg->set.flushed_seq);
 		bool can = settled_file && !(f->flags & FILE_DAMAGED);
 
-		if (settled_file && file_expired(f, o, now))
+		if (settled_file && file_expired(f, o, by->now))
 			s->urgent = 2;
 		if (f->flags & FILE_DAMAGED)
 			continue;
@@ -136,13 +146,16 @@ score_family(wide_db *db, const family_slot *fs, int64_t now, uint64_t settled, 
 		s->bytes += f->bytes;
 		ready += f->level == 0 && can;
 		waiting += f->level == 0 && !can;
-		spanning += can && output_spans_windows(f, o);
-		s->waits |= !can && output_spans_windows(f, o);
-		if (rest)
-			reclaim_add(&space, f, o, fs->floors, now, settled);
-		if (rest && can)
-			reclaim_add(&ready_space, f, o, fs->floors, now, settled);
-		if (s->urgent < 1 && file_dead_weight(f, settled))
+		if (split && output_spans_windows(f, o))
+		{
+			spanning += can;
+			s->waits |= !can;
+		}
+		if (by->rest)
+			reclaim_add(&space, f, o, fs->floors, by->now, by->settled);
+		if (by->rest && can)
+			reclaim_add(&ready_space, f, o, fs->floors, by->now, by->settled);
+		if (s->urgent < 1 && file_dead_weight(f, by->settled))
 			s->urgent = 1;
 	}
 	if (window && (ready > 1 || spanning > 0) && s->urgent < 1)
@@ -153,7 +166,7 @@ score_family(wide_db *db, const family_slot *fs, int64_t now, uint64_t settled, 
 	if (!window && ready >= LEVEL0_FILES && s->urgent < (double) ready / LEVEL0_FILES)
 		s->urgent = (double) ready / LEVEL0_FILES;
 	s->waits |= ready < LEVEL0_FILES && waiting > 0 && ready + waiting >= LEVEL0_FILES;
-	if (!rest || s->urgent >= 1)
+	if (!by->rest || s->urgent >= 1)
 		return;
 	if ((!window && reclaim_level(&ready_space) >= 0) || reclaim_expired_file(&ready_space) != NULL)
 		s->urgent = 1;
@@ -176,8 +189,7 @@ find_scores(wide_db *db, bool rest, score **out, int *n, bool *waits)
 {
 	uint32_t max = db->seg->catalog.nfamilies + 8;
 	score *s = malloc(max * sizeof *s);
-	int64_t now = snapshot_oldest_now(db);
-	uint64_t settled = horizon_oldest(db);
+	measure by = {.now = snapshot_oldest_now(db), .settled = horizon_oldest(db), .rest = rest};
 	wide_status st;
 
 	*n = 0;
@@ -190,15 +202,16 @@ find_scores(wide_db *db, bool rest, score **out, int *n, bool *waits)
 	st = segment_lock(db, LOCK_SET);
 	if (st != WIDE_OK)
 		return st;
-	if (db->seg->set.flushed_seq < settled)
-		settled = db->seg->set.flushed_seq;
+	if (db->seg->set.flushed_seq < by.settled)
+		by.settled = db->seg->set.flushed_seq;
+	by.split_most = file_set_split_most(db);
 	for (uint32_t i = 0; i < db->seg->catalog.nfamilies && *n < (int) max; i++)
 	{
 		const family_slot *fs = &layout_families(db)[i];
 
-		if (fs->f.id == 0 || fs->files == 0 || looked_at(db, fs, now, rest))
+		if (fs->f.id == 0 || fs->files == 0 || looked_at(db, fs, by.now, rest))
 			continue;
-		score_family(db, fs, now, settled, rest, &s[*n]);
+		score_family(db, fs, &by, &s[*n]);
 		*waits |= s[*n].waits;
 		*n += s[*n].urgent >= 1;
 	}

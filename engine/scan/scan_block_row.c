@@ -134,7 +134,8 @@ scan_block_row_key(scan_state *s, scan_run *run, wide_bytes *key)
 			return status_fail(WIDE_NOMEM, "out of memory for a scan");
 	}
 	*key = (wide_bytes) {sb->memory.at, decoded->len};
-	memcpy(sb->memory.at, decoded->data, decoded->len);
+	if (decoded->len > 0)
+		memcpy(sb->memory.at, decoded->data, decoded->len);
 	sb->memory.at += decoded->len;
 	sb->memory.left -= decoded->len;
 	return WIDE_OK;

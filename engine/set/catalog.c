@@ -611,13 +611,13 @@ code_array(codec *c, wide_db *db, enum catalog_array which)
 	uint64_t n = catalog_count(db, which);
 
 	CODE(c, n);
-	if (n > a.max)
+	/* each takes a byte at least: a damaged number is not the size that a table needs */
+	if (c->out == NULL && c->p != NULL && n > (uint64_t) (c->end - c->p))
+		c->p = NULL;
+	else if (n > a.max)
 	{
 		c->p = NULL;
-		/* as many families as four times max_tables, as many bindings as twice */
-		c->least = which == CATALOG_TABLES	   ? n
-				   : which == CATALOG_FAMILIES ? (n + 3) / 4
-											   : (n + 1) / 2;
+		c->least = (n * db->seg->config.max_tables + a.max - 1) / a.max;
 	}
 	for (uint32_t i = 0; c->out != NULL ? i < *a.used : c->p != NULL && i < n; i++)
 	{

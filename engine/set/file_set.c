@@ -537,14 +537,13 @@ file_set_family_files(wide_db *db, wide_family_id family)
 	return n;
 }
 
-/* file_set_window_files_most under LOCK_SET */
+/* What a windowed family may have if more than half of the table of files is in use.  Under
+ * LOCK_SET. */
 static uint32_t
-window_files_most(wide_db *db, bool as_crowded)
+window_files_crowded(wide_db *db)
 {
 	uint32_t most, sharing = 0;
 
-	if (!as_crowded && !crowded(&db->seg->set))
-		return FILE_SET_WINDOW_FILES;
 	for (uint32_t i = 0; i < db->seg->catalog.nfamilies; i++)
 	{
 		const family_slot *fs = &layout_families(db)[i];
@@ -557,16 +556,29 @@ window_files_most(wide_db *db, bool as_crowded)
 											  : most;
 }
 
+/* file_set_window_files_most under LOCK_SET */
+static uint32_t
+window_files_most(wide_db *db)
+{
+	return crowded(&db->seg->set) ? window_files_crowded(db) : FILE_SET_WINDOW_FILES;
+}
+
 uint32_t
-file_set_window_files_most(wide_db *db, bool as_crowded)
+file_set_window_files_most(wide_db *db)
 {
 	uint32_t most;
 
 	if (segment_lock(db, LOCK_SET) != WIDE_OK)
 		return FILE_SET_WINDOW_FILES;
-	most = window_files_most(db, as_crowded);
+	most = window_files_most(db);
 	segment_unlock(db, LOCK_SET);
 	return most;
+}
+
+uint32_t
+file_set_split_most(wide_db *db)
+{
+	return crowded(&db->seg->set) ? 0 : window_files_crowded(db) / 2;
 }
 
 uint32_t
@@ -582,7 +594,7 @@ file_set_level0_files(wide_db *db, wide_family_id family)
 	fam = family_find(db, family);
 	if (fam != NULL && fam->f.opt.compaction == WIDE_COMPACT_WINDOW)
 	{
-		uint32_t most = window_files_most(db, false);
+		uint32_t most = window_files_most(db);
 
 		n = fam->nfiles > most ? fam->nfiles - most : 0;
 	}

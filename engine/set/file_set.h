@@ -66,17 +66,21 @@ extern bool file_set_has_container(wide_db *db, uint64_t number);
 extern uint32_t file_set_family_files(wide_db *db, wide_family_id family);
 
 /* Returns the number of files that a windowed family may have before its windows are joined:
- * between these bounds, fewer if more than half of the table of files is in use; as_crowded: as if
- * it were. */
+ * between these bounds, fewer if more than half of the table of files is in use. */
 #define FILE_SET_WINDOW_FILES		1000
 #define FILE_SET_WINDOW_FILES_LEAST 8
-extern uint32_t file_set_window_files_most(wide_db *db, bool as_crowded);
+extern uint32_t file_set_window_files_most(wide_db *db);
 
 /* Returns the number of level-0 files that compaction should merge, for write stalls; of a
  * windowed family the files above file_set_window_files_most; 0 if the family was dropped. */
 extern uint32_t file_set_level0_files(wide_db *db, wide_family_id family);
 
 /* ------------------------ for other files of this room; under LOCK_SET */
+
+/* Returns the most files that a windowed family may have after one of several windows was split:
+ * half of those at which windows would be joined if the table of files were half full; 0 if it is,
+ * because then files of several windows are written on purpose. */
+extern uint32_t file_set_split_most(wide_db *db);
 
 /* Returns the number of slots that are neither used nor reserved. */
 extern uint32_t file_set_free_slots(const set_state *set);

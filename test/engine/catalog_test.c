@@ -485,6 +485,10 @@ test_dump_format(void **state)
 						   "has format 2, this version of widetable reads format 3 only"));
 	dump.data[0]++;
 	assert_ok(catalog_restore(s.db, (wide_bytes) {dump.data, dump.len}));
+	/* a number of tables that the dump cannot have is damage, not a table that is too small */
+	dump.len = 4;
+	assert_ok(buffer_append_varint(&dump, 1000000));
+	assert_int_equal(catalog_restore(s.db, (wide_bytes) {dump.data, dump.len}), WIDE_CORRUPT);
 	buffer_free(&dump);
 	store_drop(&s);
 }

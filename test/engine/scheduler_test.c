@@ -29,6 +29,7 @@ start_with(store *s, uint32_t files, wide_family_options *opt, wide_family_id *f
 	store_init(s);
 	if (files > 0)
 		s->config.max_files = files;
+	s->config.max_tables = 64;
 	s->config.memtable_size = 1 << 20;
 	output_file_bytes = 8 * 1024;
 	level_bytes = 24 * 1024;
@@ -1188,6 +1189,60 @@ test_due(void **state)
 	store_drop(&s);
 }
 
+/*
+ * While more than half of the table of files is in use, files of several windows are written on
+ * purpose: they are not split, or that would have no end, and they do not keep windows from being
+ * joined when the table is full.
+ */
+static void
+test_crowded_windows(void **state)
+{
+	store s;
+	wide_family_options opt, leveled;
+	wide_family_id f, other;
+	wide_table_id t;
+	wide_batch *b;
+	const int64_t hour = 3600000000ll;
+	wide_stats stats;
+	char name[20];
+	int n = 0;
+
+	options(&opt, 1);
+	options(&leveled, 1);
+	opt.compaction = WIDE_COMPACT_WINDOW;
+	opt.window_us = hour;
+	start_with(&s, 256, &opt, &f);
+	s.now = 400050 * hour;
+	assert_ok(wide_batch_new(s.db, &b));
+	for (int i = 0; i < 242; i++)
+	{
+		snprintf(name, sizeof name, "f%d", i);
+		if (i % 30 == 0)
+			assert_ok(wide_batch_create_table(b, 1, name, &t));
+		assert_ok(wide_batch_create_family(b, t, name, &leveled, &other));
+		assert_ok(wide_batch_put(b, other, text("row"), text("q"), s.now, INT64_MIN, 0, text("v")));
+	}
+	assert_ok(store_commit(&s, b, NULL));
+	assert_ok(wide_flush(s.db));
+	store_put(&s, f, "row", "q", 400000 * hour, "v");
+	store_put(&s, f, "other", "q", 400001 * hour, "v");
+	assert_ok(wide_flush(s.db));
+	assert_int_equal(store_files(&s, f, 0), 1);
+	while (wide_work(s.db) == WIDE_OK)
+		assert_in_range(++n, 1, 20);
+	assert_int_equal(store_files(&s, f, 0), 1);
+	for (int i = 0; i < 100; i++)
+	{
+		snprintf(name, sizeof name, "row%d", i);
+		store_put(&s, f, name, "q", (400002 + i) * hour, "v");
+		assert_ok(wide_flush(s.db));
+	}
+	wide_statistics(s.db, &stats);
+	assert_true(stats.files <= stats.max_files);
+	assert_int_equal(store_verify(&s), 0);
+	store_drop(&s);
+}
+
 int
 main(void)
 {
@@ -1203,6 +1258,7 @@ main(void)
 		cmocka_unit_test(test_windows),
 		cmocka_unit_test(test_window_files),
 		cmocka_unit_test(test_window_many),
+		cmocka_unit_test(test_crowded_windows),
 		cmocka_unit_test(test_interrupt),
 		cmocka_unit_test(test_long_rows),
 		cmocka_unit_test(test_load),
