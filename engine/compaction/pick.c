@@ -299,8 +299,8 @@ pick_join(compaction *c, const file_meta **f, int n, int most)
 
 /*
  * Splits a file that has cells of several windows: a load, or a flush, of more windows than it
- * could write files for.  Only while there is room for it (file_set_split_most), so that this
- * does not undo what pick_join does, and output_emit does split.
+ * could write files for.  Only while there is room for it (file_set_split_most): with less,
+ * output_emit writes one file again, and pick_join joins what was split.
  */
 static bool
 pick_spanning(compaction *c)

@@ -611,7 +611,7 @@ code_array(codec *c, wide_db *db, enum catalog_array which)
 	uint64_t n = catalog_count(db, which);
 
 	CODE(c, n);
-	/* each takes a byte at least: a damaged number is not the size that a table needs */
+	/* an element takes a byte at least: such a number is damage, not the size of a larger table */
 	if (c->out == NULL && c->p != NULL && n > (uint64_t) (c->end - c->p))
 		c->p = NULL;
 	else if (n > a.max)

@@ -1214,6 +1214,7 @@ test_crowded_windows(void **state)
 	start_with(&s, 256, &opt, &f);
 	s.now = 400050 * hour;
 	assert_ok(wide_batch_new(s.db, &b));
+	/* so many families that the table is full while the windowed one has few files */
 	for (int i = 0; i < 242; i++)
 	{
 		snprintf(name, sizeof name, "f%d", i);
