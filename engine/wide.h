@@ -1025,12 +1025,15 @@ typedef struct wide_scan_spec
 	 */
 	int64_t show_min;
 	int64_t show_max;
-	int64_t now;				/* time for TTLs; 0 = the snapshot's time */
-	wide_batch *own;			/* batch of the caller whose changes are merged in; may be NULL */
-	uint64_t own_mark;			/* only operations of own before this mark */
-	uint32_t row_cells;			/* most cells in one wide_row; 0 = 4096 */
-	uint32_t row_limit;			/* most cells of a row, the first ones in order; 0 = all */
-	uint64_t row_hint;			/* the caller probably reads no more rows; 0 = not known */
+	int64_t now;		/* time for TTLs; 0 = the snapshot's time */
+	wide_batch *own;	/* batch of the caller whose changes are merged in; may be NULL */
+	uint64_t own_mark;	/* only operations of own before this mark */
+	uint32_t row_cells; /* most cells in one wide_row; 0 = 4096 */
+	uint32_t row_limit; /* most cells of a row, the first ones in order; 0 = all */
+	uint64_t row_hint;	/* the caller probably reads no more rows; 0 = not known */
+	/* the caller takes values by column where the scan has them so: rows may have a span instead of
+	 * cells; only with WANT_COLUMNS of one version and WANT_EXISTS, and without row_limit */
+	bool by_column;
 	wide_row_filter row_filter; /* may be NULL */
 	bool filter_follows; /* its answers depend on returned rows: the scan reads no rows ahead */
 	void *filter_arg;
@@ -1050,6 +1053,15 @@ typedef struct wide_cell
 	wide_bytes value;
 } wide_cell;
 
+#define WIDE_SPAN_ROWS 64
+
+/* The values that up to WIDE_SPAN_ROWS rows, read ahead together, have in one column. */
+typedef struct wide_span_column
+{
+	uint64_t there; /* bit i: row i of the span has a value; the others are not set */
+	wide_bytes values[WIDE_SPAN_ROWS];
+} wide_span_column;
+
 typedef struct wide_row
 {
 	wide_bytes key;
@@ -1059,6 +1071,14 @@ typedef struct wide_row
 	int ncells;
 	bool more;	 /* the next call returns the next part of this row */
 	bool unsure; /* the result of a predicate is unknown: the caller evaluates the condition */
+	/*
+	 * With spec.by_column: the values are here and not in cells, those of quals[i] of a family in
+	 * column (number of quals of the families before it in the spec) + i, for all rows of the span;
+	 * NULL: they are in cells.  All of it is valid until the call behind the span's last row.
+	 */
+	const wide_span_column *span;
+	int span_row;  /* number of this row in it */
+	bool span_end; /* it is the last one */
 } wide_row;
 
 /* Counters of one scan, for EXPLAIN ANALYZE. */
@@ -1097,6 +1117,15 @@ wide_scan_ready(wide_scan *s, wide_row *row)
 		return false;
 	*row = s->ahead[s->given++];
 	return true;
+}
+
+/* Sets *rows to the rows that were read ahead and not returned yet, and returns their number.  The
+ * caller may take some of them: it adds how many to s->given. */
+static inline int
+wide_scan_ahead(const wide_scan *s, const wide_row **rows)
+{
+	*rows = s->ahead + s->given;
+	return s->nahead - s->given;
 }
 
 /*

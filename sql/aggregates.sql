@@ -75,7 +75,6 @@ SELECT * FROM same('SELECT bool_and(ok), bool_or(ok), every(ok), bool_and(must >
 -- Expressions in aggregates, FILTER and HAVING, expressions over aggregates.
 SELECT * FROM same('SELECT sum(hits + small) + 1, max(upper(name)), count(*) FILTER (WHERE ok), sum(hits) FILTER (WHERE small > 0 AND ok) FROM $T');
 SELECT * FROM same('SELECT count(*) FROM $T HAVING max(no) > 10000');
-
 -- Key ranges, and clauses that no range covers. Without GROUP BY, no rows still give one result row.
 SELECT * FROM same('SELECT count(*), sum(hits), min(name) FROM $T WHERE site = ''site 3'' AND day >= ''2024-01-05''');
 SELECT * FROM same('SELECT count(*), sum(hits) FROM $T WHERE site < ''site 2'' AND hits > 1000000 AND name LIKE ''%7''');
@@ -282,6 +281,26 @@ SELECT count(*) FROM agg_part1 WHERE v::text ~ '1$' AND random() >= (SELECT 0);
 EXPLAIN (COSTS OFF) SELECT count(*) FROM agg_part1 WHERE now() > '2000-01-01';
 SELECT count(*), count(agg_part1), count(tableoid) FROM agg_part1;
 DROP TABLE agg_parts CASCADE;
+
+-- Expressions of integers, evaluated for many rows at a time: also where rows are in memory, and for groups.
+INSERT INTO heap SELECT 'site ' || i % 5, date '2024-03-01', i, i, (i % 100)::smallint, -i, NULL, NULL, i, NULL, NULL, 'n' || repeat('ö', i % 3), i
+FROM generate_series(1501, 1600) i;
+INSERT INTO agg SELECT * FROM heap WHERE no > 1500;
+SELECT * FROM same('SELECT sum(hits::bigint * small - must), min(must - small), max(must * small), avg(small + must), count(hits * 0) FROM $T');
+SELECT * FROM same('SELECT sum(length(name)), max(octet_length(name)), min(char_length(name)), count(length(name) + hits * 0) FROM $T');
+SELECT * FROM same('SELECT sum(coalesce(hits, 0)), sum(coalesce(length(name), -1)), sum(coalesce(hits, must)::bigint) FROM $T');
+SELECT * FROM same('SELECT site, sum(coalesce(length(name), 7) * small), max(must + 1) FROM $T GROUP BY site');
+SELECT * FROM same('SELECT site, day, no, sum(must - no) FROM $T GROUP BY site, day, no');
+-- out of range, and not where it is null
+SELECT * FROM same('SELECT sum(hits + NULL), sum(big + nullif(big, big)) FROM $T');
+SELECT sum(hits * hits) FROM agg;
+SELECT sum(hits * hits) FROM heap;
+SELECT sum(small * small) FROM agg WHERE must < 1000;
+SELECT max((small * small)::smallint) FROM agg;
+SELECT max(small * 300::smallint) FROM agg;
+SELECT sum(big + big) FROM agg;
+SELECT sum(coalesce(must, hits * hits)) FROM agg;
+SELECT sum(coalesce(must, hits * hits)) FROM heap;
 
 DROP VIEW per_site, barrier;
 DROP FUNCTION same, plan, tell;

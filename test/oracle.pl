@@ -425,10 +425,25 @@ sub from_clause
 	return $sql;
 }
 
+# An expression of integers over columns; NULL if there is none to make it of.
+sub integer_expression
+{
+	my ($scope, $depth) = @_;
+	my $r = rand;
+	return '(' . integer_expression($scope, $depth - 1) . any(' + ', ' - ', ' * ') . integer_expression($scope, $depth - 1) . ')' if $depth > 0 && $r < 0.5;
+	return 'coalesce(' . integer_expression($scope, 0) . ', ' . any('7::int8', integer_expression($scope, 0)) . ')' if $depth > 0 && $r < 0.65;
+	return any(-2 .. 5) . '::int8' if $r < 0.75;
+	my $c = column($scope, any('int2', 'int4', 'int4', 'text', 'varchar', 'bytea'));
+	return 'NULL::int8' unless $c;
+	return "$c->[0]::int8" if $c->[1]{type} =~ /^int/;
+	return any('octet_length', $c->[1]{type} eq 'text' ? ('length', 'char_length') : 'length') . "($c->[0])::int8";
+}
+
 sub aggregate
 {
 	my ($scope) = @_;
 	my $r = rand;
+	return any('sum', 'sum', 'min', 'max', 'avg', 'count') . '(' . integer_expression($scope, 2) . ')' if chance(0.15);
 	return 'count(*)' . (chance(0.1) ? ' FILTER (WHERE ' . comparison($scope) . ')' : '') if $r < 0.3;
 	my $c = column($scope, any('int4', 'int8', 'numeric', undef));
 	$c = column($scope) unless $c;

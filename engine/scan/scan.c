@@ -46,6 +46,7 @@
 #include "engine/scan/scan_range.h"
 #include "engine/scan/scan_row.h"
 #include "engine/scan/scan_run.h"
+#include "engine/scan/scan_span.h"
 #include "engine/scan/scan_sources.h"
 #include "engine/scan/scan_state.h"
 
@@ -397,6 +398,7 @@ wide_scan_open(wide_db *db, const wide_snapshot *snap, const wide_scan_spec *spe
 	TRY_GOTO(scan_open_families(s, spec));
 	TRY_GOTO(scan_range_set(s, spec->ranges, spec->nranges));
 	TRY_GOTO(scan_sources_make(s));
+	scan_span_init(s, spec);
 	s->block.possible = !scan_block_off;
 	s->block.ahead.limit = 1;
 	*out = &s->door;

@@ -42,6 +42,7 @@
 #include "engine/scan/scan_range.h"
 #include "engine/scan/scan_row.h"
 #include "engine/scan/scan_run.h"
+#include "engine/scan/scan_span.h"
 #include "engine/scan/scan_state.h"
 
 void
@@ -49,6 +50,11 @@ scan_block_count(scan_state *s)
 {
 	scan_block *sb = &s->block;
 
+	if (sb->span.on)
+	{
+		scan_span_count(s, sb->ahead.counted, s->door.given);
+		sb->ahead.counted = s->door.given;
+	}
 	for (; sb->ahead.counted < s->door.given; sb->ahead.counted++)
 	{
 		uint64_t n = (uint64_t) s->door.ahead[sb->ahead.counted].ncells;
@@ -87,6 +93,7 @@ scan_block_free(scan_state *s)
 	buffer_free(&s->block.passed);
 	free(s->block.order);
 	free(s->block.ahead.rows);
+	scan_span_free(s);
 }
 
 /* ---------------------------------------------------------------- the runs */
@@ -140,7 +147,7 @@ arrange(scan_state *s)
 	int n = 0;
 
 	sb->norder = sb->cells = 0;
-	sb->empty = false;
+	sb->empty = sb->together = false;
 	for (int i = 0; i < s->nfamilies; i++)
 		n += s->families[i].nruns;
 	while (sb->order_cap < n)
@@ -362,17 +369,45 @@ reserve_rows(scan_state *s, int n)
 	return scan_row_reserve(s, (uint32_t) n * (uint32_t) sb->cells);
 }
 
+/*
+ * All runs have the same row: moves them on if they have the next row together, too, so that
+ * nothing changes in order, and sets together.
+ */
+static wide_status
+pass_together(scan_block *sb)
+{
+	scan_run *first = sb->order[0];
+
+	for (int i = 0; i < sb->norder; i++)
+		if (sb->order[i]->row + 1 >= sb->order[i]->end)
+			return WIDE_OK;
+	if (sb->norder > 1)
+		TRY(scan_run_key(first, first->row + 1));
+	for (int i = 1; i < sb->norder; i++)
+	{
+		bool equal = false;
+
+		TRY(scan_run_equals(sb->order[i], sb->order[i]->row + 1, &first->key.encoded, &equal));
+		if (!equal)
+			return WIDE_OK;
+	}
+	for (int i = 0; i < sb->norder; i++)
+		sb->order[i]->row++;
+	sb->together = true;
+	return WIDE_OK;
+}
+
 /* Moves the first `same` runs behind their row. */
 static wide_status
 pass_row(scan_block *sb, int same)
 {
 	scan_run *few[8], **passed = few;
 
-	if (likely(sb->norder == 1 && sb->order[0]->row + 1 < sb->order[0]->end))
-	{
-		sb->order[0]->row++;
+	sb->together = false;
+	if (same == sb->norder)
+		TRY(pass_together(sb));
+	if (likely(sb->together))
 		return WIDE_OK;
-	}
 	if (same > (int) (sizeof(few) / sizeof(few[0])))
 	{
 		passed = malloc((size_t) same * sizeof(*passed));
@@ -484,6 +519,25 @@ rows_ahead(const scan_state *s)
 	return limit;
 }
 
+/* As scan_block_row_take; the row may become number `count` of a span. */
+static inline wide_status
+take_row(scan_state *s, int same, int at, int count, int *n, bool *in, bool *lost)
+{
+	if (s->block.together && scan_span_extend(s))
+	{
+		*n = 0;
+		*in = true;
+		return WIDE_OK;
+	}
+	if (s->nfamilies == 1)
+		TRY(scan_block_row_take_single(s, s->block.order[0], at, n, in));
+	else
+		TRY(scan_block_row_take(s, same, at, n, in, lost));
+	if (s->block.span.on && *in && !*lost)
+		scan_span_took(s, count);
+	return WIDE_OK;
+}
+
 /* Reads ahead the next rows of the runs, until they have to move on. */
 static wide_status
 read_ahead(scan_state *s)
@@ -492,13 +546,14 @@ read_ahead(scan_state *s)
 	int limit = rows_ahead(s), count = 0, at = 0;
 
 	TRY(reserve_rows(s, limit));
+	TRY(scan_span_begin(s, limit));
 	if (host_interrupted(s->db))
 		return status_fail(WIDE_INTERRUPTED, "interrupted");
 	while (count < limit && sb->next == BLOCK_GOES_ON && sb->norder > 0 && !sb->empty)
 	{
 		wide_row *row = &sb->ahead.rows[count];
-		int n = 0, same = count_same(sb);
-		bool in = true, lost = same > 1 && row_twice(sb);
+		int n = 0, same = sb->together ? sb->norder : count_same(sb);
+		bool in = true, lost = same > 1 && !sb->together && row_twice(sb);
 
 		if (!lost && s->filter.fn != NULL)
 		{
@@ -512,10 +567,8 @@ read_ahead(scan_state *s)
 				continue;
 			}
 		}
-		if (!lost && s->nfamilies == 1)
-			TRY(scan_block_row_take_single(s, sb->order[0], at, &n, &in));
-		else if (!lost)
-			TRY(scan_block_row_take(s, same, at, &n, &in, &lost));
+		if (!lost)
+			TRY(take_row(s, same, at, count, &n, &in, &lost));
 		if (lost)
 		{
 			sb->next = BLOCK_ROW;
@@ -525,16 +578,19 @@ read_ahead(scan_state *s)
 		{
 			if (s->filter.fn == NULL)
 				TRY(scan_block_row_key(s, sb->order[0], &row->key));
-			row->cells = &s->out.cells[at];
+			row->cells = sb->span.on ? NULL : &s->out.cells[at];
 			row->ncells = n;
 			row->more = false;
 			row->unsure = s->ntesting > 0 && s->pred.unsure;
+			row->span = NULL;
 			count++;
 			at += n;
 		}
 		TRY(pass_row(sb, same));
 	}
 	s->out.n = at;
+	if (sb->span.on)
+		TRY(scan_span_fill(s, sb->ahead.rows, count));
 	for (int i = 0; i < s->nfamilies && at > 0; i++)
 		for (int k = 0; k < s->families[i].nruns; k++)
 			source_use(s->families[i].runs[k].src);

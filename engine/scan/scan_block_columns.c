@@ -147,11 +147,18 @@ scan_block_columns_find(scan_run *run)
 {
 	block_cursor *b = run->block;
 
+	run->one_full = false;
 	if ((b->flags & BLOCK_GRID) != 0)
 	{
 		for (int i = 0; i < run->columns.n; i++)
-			if (run->columns.list[i].column != NO_COLUMN)
-				TRY(block_column_open(b, run->columns.list[i].column, &run->columns.list[i].grid));
+		{
+			scan_block_column *k = &run->columns.list[i];
+
+			if (k->column == NO_COLUMN)
+				continue;
+			TRY(block_column_open(b, k->column, &k->grid));
+			run->one_full = run->one_full || (k->wanted && k->grid->bits == NULL);
+		}
 		return WIDE_OK;
 	}
 	TRY(buffer_reserve(&run->columns.numbers, b->columns * sizeof(*run->columns.by_number)));

@@ -13,9 +13,11 @@
 #include "engine/scan/predicate.h"
 #include "engine/scan/scan_row.h"
 #include "engine/scan/scan_run.h"
+#include "engine/scan/scan_span.h"
 #include "engine/scan/scan_state.h"
 
 #define KEY_ROOM  512 /* bytes taken from the arena for keys at a time */
+#define KEY_COPY  32  /* bytes that are copied of any shorter key */
 #define KEY_SLACK 8	  /* bytes that decode reads and writes behind a key */
 
 /*
@@ -134,7 +136,10 @@ scan_block_row_key(scan_state *s, scan_run *run, wide_bytes *key)
 			return status_fail(WIDE_NOMEM, "out of memory for a scan");
 	}
 	*key = (wide_bytes) {sb->memory.at, decoded->len};
-	if (decoded->len > 0)
+	/* a copy of a fixed size is faster */
+	if (likely(decoded->len <= KEY_COPY && decoded->cap >= KEY_COPY && sb->memory.left >= KEY_COPY))
+		memcpy(sb->memory.at, decoded->data, KEY_COPY);
+	else if (decoded->len > 0)
 		memcpy(sb->memory.at, decoded->data, decoded->len);
 	sb->memory.at += decoded->len;
 	sb->memory.left -= decoded->len;
@@ -241,6 +246,28 @@ test_row(scan_state *s, bool *pass, bool *there, bool *lost)
 	return WIDE_OK;
 }
 
+/* Takes what is wanted of the row in a family that may have it: `left` cells at most, to *c, or for
+ * the span. */
+static inline wide_status
+take_family(scan_state *s, const scan_family *f, wide_cell *c, uint32_t left, uint32_t *n, bool *in)
+{
+	*n = 0;
+	if (s->block.span.on)
+		scan_span_note(s, f);
+	if (f->run == NULL)
+		return WIDE_OK;
+	if (!s->block.span.on)
+		TRY(scan_run_cells(f->run, (int) (f - s->families), c, left, n));
+	*in = *in || *n > 0 || f->run->all_exist;
+	if (s->block.span.on && !*in)
+	{
+		*in = f->run->one_full;
+		if (!*in)
+			TRY(scan_run_has(f->run, in));
+	}
+	return WIDE_OK;
+}
+
 wide_status
 scan_block_row_take(scan_state *s, int same, int at, int *ncells, bool *in, bool *lost)
 {
@@ -272,12 +299,9 @@ scan_block_row_take(scan_state *s, int same, int at, int *ncells, bool *in, bool
 			TRY(reach(s, f, lost));
 		if (*lost)
 			return WIDE_OK;
-		if (f->run == NULL)
-			continue;
-		TRY(scan_run_cells(f->run, (int) (f - s->families), &s->out.cells[at + *ncells], left, &n));
+		TRY(take_family(s, f, &s->out.cells[at + *ncells], left, &n, in));
 		*ncells += (int) n;
 		left -= n;
-		*in = *in || n > 0 || f->run->all_exist;
 	}
 	for (int i = 0; i < s->nfamilies && !*in; i++)
 	{
@@ -311,8 +335,8 @@ scan_block_row_take_single(scan_state *s, scan_run *run, int at, int *ncells, bo
 			return WIDE_OK;
 		}
 	}
-	TRY(scan_run_cells(run, 0, &s->out.cells[at], s->row_limit, &n));
+	s->families[0].run = run;
+	TRY(take_family(s, &s->families[0], &s->out.cells[at], s->row_limit, &n, in));
 	*ncells = (int) n;
-	*in = *in || n > 0;
 	return WIDE_OK;
 }

@@ -9,8 +9,9 @@
 extern wide_status scan_block_row_key(scan_state *s, scan_run *run, wide_bytes *key);
 
 /*
- * Reads the row of the first `same` runs in order: its cells go to s->out.cells[at] and up.  *in:
- * the row exists and meets the predicates; *lost: it has to be read entry by entry.
+ * Reads the row of the first `same` runs in order: its cells go to s->out.cells[at] and up, or
+ * where it is is noted as row number `at` of the span.  *in: the row exists and meets the
+ * predicates; *lost: it has to be read entry by entry.
  */
 extern wide_status scan_block_row_take(scan_state *s, int same, int at, int *ncells, bool *in,
 									   bool *lost);

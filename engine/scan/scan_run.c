@@ -95,6 +95,7 @@ scan_run_renew(scan_run *run)
 		run->plain = block_is_plain(run->family, run->block, run->seq);
 		run->chosen = false;
 		run->key.row = run->key.decoded_row = UINT32_MAX;
+		run->match = (scan_block_match) {.group = UINT32_MAX};
 		run->loads = f->cursor.loads;
 	}
 	if (!run->plain)
@@ -334,12 +335,12 @@ typedef struct list_pass
 } list_pass;
 
 static inline wide_status
-list_begin(const scan_run *run, list_pass *p)
+list_begin(const scan_run *run, uint32_t row, list_pass *p)
 {
 	const block_cursor *b = run->block;
 
-	p->at = block_first_entry(b, run->row);
-	p->to = block_first_entry(b, run->row + 1);
+	p->at = block_first_entry(b, row);
+	p->to = block_first_entry(b, row + 1);
 	p->last = NO_COLUMN;
 	p->off = run->columns.next_off;
 	p->len = 0;
@@ -376,7 +377,7 @@ list_test(scan_state *s, scan_run *run, bool *pass, bool *there)
 	list_pass p;
 	scan_block_column *k = NULL;
 
-	TRY(list_begin(run, &p));
+	TRY(list_begin(run, run->row, &p));
 	while (p.at < p.to)
 	{
 		wide_bytes value;
@@ -408,7 +409,7 @@ list_cells(scan_run *run, int family, wide_cell *c, uint32_t left, uint32_t *n)
 	list_pass p;
 	uint32_t count = 0;
 
-	TRY(list_begin(run, &p));
+	TRY(list_begin(run, run->row, &p));
 	while (p.at < p.to)
 	{
 		scan_block_column *k = NULL;
@@ -443,4 +444,134 @@ scan_run_cells(scan_run *run, int family, wide_cell *c, uint32_t left, uint32_t 
 	if ((run->block->flags & BLOCK_GRID) != 0)
 		return grid_cells(run, family, c, left, n);
 	return list_cells(run, family, c, left, n);
+}
+
+/* -------------------------------------------------------- values by column */
+
+static wide_status
+list_has(const scan_run *run, bool *there)
+{
+	list_pass p;
+	scan_block_column *k = NULL;
+
+	TRY(list_begin(run, run->row, &p));
+	while (p.at < p.to && !*there)
+	{
+		TRY(list_next(run, &p, &k));
+		*there = k != NULL && k->wanted;
+	}
+	return WIDE_OK;
+}
+
+wide_status
+scan_run_has(const scan_run *run, bool *there)
+{
+	if (run->columns.nwanted == 0)
+		return WIDE_OK;
+	if ((run->block->flags & BLOCK_GRID) == 0)
+		return list_has(run, there);
+	for (int i = 0; i < run->columns.n && !*there; i++)
+	{
+		const scan_block_column *k = &run->columns.list[i];
+		uint32_t before;
+
+		*there = k->wanted && block_column_has(k->grid, run->row, &before);
+	}
+	return WIDE_OK;
+}
+
+/* Takes the next value of a column, which is number i and begins at off. */
+static inline wide_status
+next_value(const scan_run *run, const block_strings *v, uint32_t i, uint32_t *off,
+		   wide_bytes *value)
+{
+	uint32_t len = block_string_length(v, i);
+
+	if (unlikely(len > v->nbytes - *off))
+		return block_malformed(run->block, "a value");
+	*value = (wide_bytes) {v->bytes + *off, len};
+	*off += len;
+	return WIDE_OK;
+}
+
+/* n bits, n > 0, from number `at` on. */
+static inline uint64_t
+span_bits(int n, int at)
+{
+	return (UINT64_MAX >> (WIDE_SPAN_ROWS - n)) << at;
+}
+
+static wide_status
+grid_fill(const scan_run *run, const block_column *g, uint32_t row, int n, wide_span_column *out,
+		  int at)
+{
+	const block_strings *v = &g->values;
+	const uint32_t end = row + (uint32_t) n;
+	uint32_t i, off, left;
+
+	(void) block_column_has(g, row, &i);
+	if (unlikely(i > v->n))
+		return block_malformed(run->block, "a column's rows");
+	left = v->n - i;
+	TRY(block_string_start(v, i, &off));
+	if (g->bits == NULL)
+	{
+		if (unlikely(left < (uint32_t) n))
+			return block_malformed(run->block, "a column's rows");
+		out->there |= span_bits(n, at);
+		for (; row < end; row++)
+			TRY(next_value(run, v, i++, &off, &out->values[at++]));
+		return WIDE_OK;
+	}
+	for (; row < end; row++, at++)
+	{
+		if ((g->bits[row / 8] >> (row & 7) & 1) == 0)
+			continue;
+		if (unlikely(left-- == 0))
+			return block_malformed(run->block, "a column's rows");
+		out->there |= UINT64_C(1) << at;
+		TRY(next_value(run, v, i++, &off, &out->values[at]));
+	}
+	return WIDE_OK;
+}
+
+static wide_status
+list_fill(scan_run *run, uint32_t row, wide_span_column *columns, int at)
+{
+	list_pass p;
+	scan_block_column *k = NULL;
+
+	TRY(list_begin(run, row, &p));
+	while (p.at < p.to)
+	{
+		TRY(list_next(run, &p, &k));
+		if (k == NULL || !k->wanted)
+			continue;
+		columns[k->want].there |= UINT64_C(1) << at;
+		columns[k->want].values[at] = (wide_bytes) {p.value, p.len};
+	}
+	run->columns.next_value = p.to;
+	run->columns.next_off = p.off + p.len;
+	return WIDE_OK;
+}
+
+wide_status
+scan_run_fill(scan_run *run, uint32_t row, int n, wide_span_column *columns, int at)
+{
+	if (run->columns.nwanted == 0)
+		return WIDE_OK;
+	if ((run->block->flags & BLOCK_GRID) == 0)
+	{
+		for (int i = 0; i < n; i++)
+			TRY(list_fill(run, row + (uint32_t) i, columns, at + i));
+		return WIDE_OK;
+	}
+	for (int i = 0; i < run->columns.n; i++)
+	{
+		const scan_block_column *k = &run->columns.list[i];
+
+		if (k->wanted)
+			TRY(grid_fill(run, k->grid, row, n, &columns[k->want], at));
+	}
+	return WIDE_OK;
 }

@@ -48,10 +48,20 @@ extern wide_status scan_run_test(scan_state *s, scan_run *run, bool *pass, bool 
 extern wide_status scan_run_cells(scan_run *run, int family, wide_cell *c, uint32_t left,
 								  uint32_t *n);
 
+/* Sets *there if the run's row has one of the wanted columns. */
+extern wide_status scan_run_has(const scan_run *run, bool *there);
+
+/*
+ * Puts the wanted values of n rows, from `row` on, into the columns of a span, as rows number `at`
+ * and up; columns is the family's first one.
+ */
+extern wide_status scan_run_fill(scan_run *run, uint32_t row, int n, wide_span_column *columns,
+								 int at);
+
 /* scan_run_key in the general case. */
 extern wide_status scan_run_find_key(scan_run *run, uint32_t row);
 
-#define SCAN_KEY_COPY 16 /* bytes that are copied of any shorter key */
+#define SCAN_KEY_COPY 32 /* bytes that are copied of any shorter key */
 
 /* Puts the encoded key of a row into run->key; fast for the row after the last one. */
 static inline wide_status
@@ -79,6 +89,44 @@ scan_run_key(scan_run *run, uint32_t row)
 		}
 	}
 	return scan_run_find_key(run, row);
+}
+
+/* Compares n bytes, eight at a time.  Requires: 7 more bytes behind each. */
+static inline bool
+scan_run_same_bytes(const uint8_t *p, const uint8_t *q, uint32_t n)
+{
+	for (; n >= 8; n -= 8, p += 8, q += 8)
+		if (get_u64le(p) != get_u64le(q))
+			return false;
+	return n == 0 || (get_u64le(p) ^ get_u64le(q)) << (64 - 8 * n) == 0;
+}
+
+/* Sets *equal if the row's key is the given one, encoded; the key is not put together for that. */
+static inline wide_status
+scan_run_equals(scan_run *run, uint32_t row, const buffer *key, bool *equal)
+{
+	const block_keys *k = &run->block->row_keys;
+	scan_block_match *m = &run->match;
+	uint32_t shared = (uint32_t) block_number(&k->shared, row), n, off = m->off;
+
+	if (unlikely(m->next != row))
+		TRY(block_string_start(&k->rest, row, &off));
+	n = block_string_length(&k->rest, row);
+	if (unlikely(n > k->rest.nbytes - off))
+		return block_malformed(run->block, "a row's key");
+	if (m->group != row / BLOCK_GROUP)
+	{
+		if (!block_string(&k->rest, row - row % BLOCK_GROUP, &m->head, &m->headlen))
+			return block_malformed(run->block, "a row's key");
+		m->group = row / BLOCK_GROUP;
+	}
+	m->next = row + 1;
+	m->off = off + n;
+	*equal = key->len == (size_t) shared + n && shared <= m->headlen &&
+			 key->cap >= key->len + BLOCK_SLACK &&
+			 scan_run_same_bytes(k->rest.bytes + off, key->data + shared, n) &&
+			 scan_run_same_bytes(m->head, key->data, shared);
+	return WIDE_OK;
 }
 
 #endif /* WIDE_SCAN_RUN_H */

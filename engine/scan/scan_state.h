@@ -107,6 +107,7 @@ typedef struct scan_family
 	bool any_exists;  /* cells that are not wanted make the row exist, too */
 	bool leads;		  /* rows are looked for in it; the others follow */
 	bool newer_only;  /* no row passes unless its one column is as new as limits.ts_min */
+	int span_column;  /* number of its first column in a span */
 	scan_columns columns;
 	/* what is read */
 	merge *m;
@@ -211,9 +212,9 @@ typedef struct scan_output
 
 /* ------------------------------------------------------------ rows of a block */
 
-#define NO_COLUMN		 UINT32_MAX /* of the block */
-#define SCAN_BLOCK_ROWS	 64			/* rows read ahead at most */
-#define SCAN_BLOCK_CELLS 4096		/* cells of these rows at most */
+#define NO_COLUMN		 UINT32_MAX		/* of the block */
+#define SCAN_BLOCK_ROWS	 WIDE_SPAN_ROWS /* rows read ahead at most */
+#define SCAN_BLOCK_CELLS 4096			/* cells of these rows at most */
 
 /* A column of the rows of a run: wanted, or to be tested, or both. */
 typedef struct scan_block_column
@@ -260,6 +261,17 @@ typedef struct scan_block_key
 	uint8_t nplaces;
 } scan_block_key;
 
+/* The key that was compared last, in the block. */
+typedef struct scan_block_match
+{
+	uint32_t next; /* row behind the one that was compared last; 0: none was */
+	uint32_t off;  /* where the bytes of its key begin */
+	/* the whole key of its group */
+	uint32_t group; /* UINT32_MAX: not known */
+	uint32_t headlen;
+	const uint8_t *head;
+} scan_block_match;
+
 /* Why a run has no more rows. */
 typedef enum run_end
 {
@@ -283,8 +295,10 @@ struct scan_run
 	run_end why;
 	bool same;		/* the row has the same key as that of the run before it in scan_block.order */
 	bool all_exist; /* every row of the block makes the row exist */
+	bool one_full;	/* all rows of the block have one of the wanted columns */
 	scan_block_columns columns;
 	scan_block_key key;
+	scan_block_match match;
 };
 
 /* The rows that were read ahead. */
@@ -302,6 +316,30 @@ typedef struct scan_block_memory
 	uint8_t *at;
 	size_t left;
 } scan_block_memory;
+
+/* Where a family has the rows of a stretch. */
+typedef struct span_place
+{
+	scan_run *run; /* NULL: the family does not have them */
+	uint32_t row;  /* the first */
+} span_place;
+
+/* The values of the rows that were read ahead, by column, see scan_span.c. */
+typedef struct scan_span
+{
+	bool possible; /* the caller takes values so, and the scan is of a kind that may give them */
+	bool on;	   /* the rows that were read ahead last are a span */
+	bool follows;  /* a family that follows has wanted columns */
+	int ncolumns;
+	wide_span_column *columns; /* with places one piece of memory; NULL: not needed yet */
+	/* stretches of rows that the same runs have one behind the other */
+	int nstretches;
+	int starts[SCAN_BLOCK_ROWS];		   /* their first rows */
+	span_place (*places)[SCAN_BLOCK_ROWS]; /* by family and stretch */
+	/* the last stretch */
+	bool sure;	   /* all rows that its runs have exist, and nothing of them is tested */
+	uint32_t next; /* with this row of the first run in order it goes on */
+} scan_span;
 
 /* How a scan goes on behind the rows that were read ahead. */
 typedef enum block_onward
@@ -321,6 +359,7 @@ typedef struct scan_block
 	block_onward next;
 	scan_run **order; /* runs of leading families that have rows, by the key of the next */
 	int norder, order_cap;
+	bool together;	 /* all of them have the next row, and had the one before it */
 	bool empty;		 /* a run that is not in order any more has to go on behind its block */
 	wide_bytes stop; /* the least row, encoded, of sources that are no runs; len 0: none */
 	buffer first;	 /* the row at which the runs were opened */
@@ -328,6 +367,7 @@ typedef struct scan_block
 	int cells;		 /* of a row, at most */
 	scan_block_ahead ahead;
 	scan_block_memory memory;
+	scan_span span;
 } scan_block;
 
 /* --------------------------------------------------------------- the scan */

@@ -458,10 +458,34 @@ wt_aggregate_plan_get_upper_paths(PlannerInfo *root, UpperRelationKind stage, Re
 /* -------------------------------------------------------------------- plan */
 
 /*
+ * Returns a family of the argument's columns, if the argument is null, and can raise no error, in a
+ * row that has none of them; -1: otherwise.
+ */
+static int
+family_of_argument(GroupInfo *p, const AggItem *item)
+{
+	int family = -1;
+	ListCell *lc;
+
+	if (item->arg == NULL || contain_nonstrict_functions((Node *) item->arg) ||
+		contain_volatile_functions((Node *) item->arg))
+		return -1;
+	foreach(lc, pull_var_clause((Node *) item->arg, PVC_RECURSE_PLACEHOLDERS))
+	{
+		const Var *var = lfirst_node(Var, lc);
+
+		if (var->varattno <= 0 || p->t->columns[var->varattno - 1].role != WT_CELL)
+			return -1;
+		family = p->t->columns[var->varattno - 1].family;
+	}
+	return family;
+}
+
+/*
  * Returns the strict family of the scan (WtFlagStrictFamily): one of those that are read, so that
  * no other family is asked whether a row exists.  Rows without a value of any argument do not
- * change the result if there is no GROUP BY and every aggregate has a cell as its argument.
- * Returns -1 if rows without values count.
+ * change the result if there is no GROUP BY and every aggregate has an argument that is null
+ * without some cell.  Returns -1 if rows without values count.
  */
 static int
 family_of_arguments(GroupInfo *p)
@@ -473,15 +497,9 @@ family_of_arguments(GroupInfo *p)
 		return -1;
 	foreach(lc, p->items)
 	{
-		AggItem *item = lfirst(lc);
-		const WtColumn *c;
-
-		if (item->column == 0)
+		family = family_of_argument(p, lfirst(lc));
+		if (family < 0)
 			return -1;
-		c = &p->t->columns[item->column - 1];
-		if (c->role != WT_CELL)
-			return -1;
-		family = c->family;
 	}
 	return family;
 }

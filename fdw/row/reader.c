@@ -30,6 +30,8 @@
 #include "fdw/key/key_value.h"
 #include "fdw/key/part.h"
 #include "fdw/row/map.h"
+#include "fdw/row/reader_span.h"
+#include "fdw/row/reader_value.h"
 #include "fdw/row/scan_set.h"
 #include "fdw/store/bytes.h"
 #include "fdw/store/clock.h"
@@ -341,7 +343,10 @@ wt_reader_make(WtTable *t, WtEngineTable *e, const bool *columns, int strict_fam
 		spec->row_limit = (uint32_t) wt_cell_version_limit(tests, ntests, args, WT_PART_NO(t));
 	}
 	else
+	{
 		fams = choose_families(r, e, strict_family);
+		wt_reader_span_number(r);
+	}
 	spec->families = fams;
 	spec->nfamilies = r->nfamilies;
 	return r;
@@ -444,73 +449,6 @@ wt_reader_integer_width(const WtColumn *c)
 	return w;
 }
 
-/* Copies n bytes.  Returns false if some are 0 or not ASCII. */
-static inline bool
-copy_ascii(char *to, const uint8 *p, size_t n)
-{
-	const uint64 ones = UINT64CONST(0x0101010101010101);
-	uint64 bad = 0;
-	size_t i = 0;
-
-	for (; i + 8 <= n; i += 8)
-	{
-		uint64 x;
-
-		memcpy(&x, p + i, 8);
-		memcpy(to + i, &x, 8);
-		/* subtracting 1 sets the highest bit of a byte that is 0, also with a borrow from the byte
-		 * below; other bytes borrow only because of such a byte */
-		bad |= x | (x - ones);
-	}
-	for (; i < n; i++)
-	{
-		to[i] = (char) p[i];
-		bad |= p[i] | (uint8) (p[i] - 1);
-	}
-	return (bad & (ones << 7)) == 0;
-}
-
-/* Makes a text or bytea, in memory that those of a row share.  ascii: returns false if some bytes
- * are not. */
-static inline bool
-make_varlena(WtRowReader *r, wide_bytes v, bool ascii, Datum *value)
-{
-	size_t size = MAXALIGN(v.len + VARHDRSZ);
-	char *t;
-
-	if (unlikely(r->room_left < size))
-	{
-		r->room_left = Max(size, 256);
-		r->room = palloc(r->room_left);
-	}
-	t = r->room;
-	if (!ascii)
-		wt_bytes_copy(VARDATA(t), v.data, v.len);
-	else if (!copy_ascii(VARDATA(t), v.data, v.len))
-		return false;
-	SET_VARSIZE(t, v.len + VARHDRSZ);
-	*value = PointerGetDatum(t);
-	r->room += size;
-	r->room_left -= size;
-	return true;
-}
-
-/* Decodes the most frequent kinds of values.  Returns false if that is not one. */
-static inline bool
-decode_short(WtRowReader *r, const WtTarget *target, wide_bytes v, Datum *value)
-{
-	int64 integer;
-
-	if (target->width.bytes > 0 && wt_reader_read_integer(&target->width, v, &integer))
-	{
-		*value = wt_integer_datum(target->column->typid, integer);
-		return true;
-	}
-	if (target->text || target->bytes)
-		return make_varlena(r, v, target->text, value);
-	return target->fixed && wt_decode_fixed(target->column, v.data, v.len, value);
-}
-
 /* Sets the columns that a cell fills. */
 static inline void
 set_targets(WtRowReader *r, const WtTarget *target, wide_bytes key, const wide_cell *cell,
@@ -526,7 +464,7 @@ set_targets(WtRowReader *r, const WtTarget *target, wide_bytes key, const wide_c
 		}
 		if (target->column->role == WT_TIMESTAMP_OF)
 			values[target->att] = timestamp_datum(target->column, cell->ts);
-		else if (!decode_short(r, target, cell->value, &values[target->att]))
+		else if (!wt_reader_value_short(r, target, cell->value, &values[target->att]))
 			values[target->att] = wt_cell_value_decode(target->column, r->t, key, cell->value.data,
 													   cell->value.len);
 		nulls[target->att] = false;
@@ -631,6 +569,12 @@ next_row(WtRowReader *r, WtScanSet *s, Datum *values, bool *nulls)
 		if (r->track || row.unsure)
 			keep_key(r, row.key);
 		good = decode_key(r, row.key, values, nulls);
+		if (row.span != NULL)
+		{
+			if (good)
+				wt_reader_span_take(r, &row, values, nulls);
+			continue;
+		}
 		for (;;)
 		{
 			for (int i = 0; i < row.ncells && good; i++)

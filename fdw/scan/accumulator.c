@@ -19,6 +19,7 @@
 #include "executor/executor.h"
 #include "fmgr.h"
 #include "nodes/execnodes.h"
+#include "port/pg_bitutils.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/float.h"
@@ -27,7 +28,6 @@
 #include "utils/typcache.h"
 
 #include "fdw/plan/aggregate_plan.h"
-#include "fdw/row/reader.h"
 #include "fdw/scan/aggregate_state.h"
 #include "fdw/table/encoding.h"
 #include "fdw/table/type_kind.h"
@@ -90,6 +90,28 @@ wt_accumulator_add_integer(WtAggState *a, WtAccumulator *item, int64 v)
 			}
 			item->sum = sum;
 	}
+}
+
+void
+wt_accumulator_add_integers(WtAggState *a, WtAccumulator *item, const int64 *v, uint64 which)
+{
+	int64 sum = 0;
+
+	if (item->kind != WT_AGG_MIN && item->kind != WT_AGG_MAX)
+	{
+		bool over = false;
+
+		for (uint64 rest = which; rest != 0; rest &= rest - 1)
+			over |= pg_add_s64_overflow(sum, v[pg_rightmost_one_pos64(rest)], &sum);
+		if (likely(!over && which != 0))
+		{
+			wt_accumulator_add_integer(a, item, sum);
+			item->n += pg_popcount64(which) - 1;
+			return;
+		}
+	}
+	for (; which != 0; which &= which - 1)
+		wt_accumulator_add_integer(a, item, v[pg_rightmost_one_pos64(which)]);
 }
 
 /*
@@ -252,13 +274,11 @@ void
 wt_accumulator_begin(WtAggState *a, WtAccumulator *item, const WtAggItem *plan, List *exprs,
 					 PlanState *ps)
 {
-	int column = plan->column;
-
 	item->entry = plan->entry;
 	item->kind = plan->kind;
 	item->type = plan->type;
 	item->collation = plan->collation;
-	item->column = column - 1;
+	item->column = plan->column - 1;
 	if (OidIsValid(item->type))
 	{
 		item->type = getBaseType(item->type);
@@ -280,18 +300,5 @@ wt_accumulator_begin(WtAggState *a, WtAccumulator *item, const WtAggItem *plan, 
 		/* count(*) of some rows of the group */
 		if (item->kind == WT_AGG_COUNT_ROWS)
 			item->kind = WT_AGG_COUNT;
-	}
-	if (column > 0 && item->integer)
-		item->width = wt_reader_integer_width(&a->t->columns[item->column]);
-	if (item->filter != NULL || (item->kind != WT_AGG_COUNT_ROWS && column == 0))
-		a->direct.possible = false;
-	else if (column > 0)
-	{
-		const WtColumn *c = &a->t->columns[item->column];
-
-		if (c->role == WT_KEY && !wt_encoding_is_digest(c->enc))
-			a->direct.need_part[c->part] = a->direct.any_part = true;
-		else if (c->role != WT_CELL)
-			a->direct.possible = false;
 	}
 }

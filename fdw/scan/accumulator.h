@@ -15,6 +15,10 @@ extern void wt_accumulator_reset(WtAccumulator *item);
 /* Adds an integer.  Requires: item->integer. */
 extern void wt_accumulator_add_integer(WtAggState *a, WtAccumulator *item, int64 v);
 
+/* Adds those of 64 integers whose bits are set. */
+extern void wt_accumulator_add_integers(WtAggState *a, WtAccumulator *item, const int64 *v,
+										uint64 which);
+
 /*
  * Adds a value of item->type that is not null.  What must outlive the row is copied into
  * a->groupcxt.
@@ -27,11 +31,8 @@ extern void wt_accumulator_add_datum(WtAggState *a, WtAccumulator *item, Datum v
  */
 extern Datum wt_accumulator_finish(WtAggState *a, WtAccumulator *item, bool *isnull);
 
-/*
- * Sets up an accumulator from its item of the plan; exprs is the plan's fdw_exprs.  Clears
- * a->direct.possible if its argument is not a column or it has a FILTER; sets a->direct.need_part
- * and any_part if the argument is a part of the key. Requires: item is zeroed.
- */
+/* Sets up an accumulator from its item of the plan; exprs is the plan's fdw_exprs.  Requires: item
+ * is zeroed. */
 extern void wt_accumulator_begin(WtAggState *a, WtAccumulator *item, const WtAggItem *plan,
 								 List *exprs, PlanState *ps);
 

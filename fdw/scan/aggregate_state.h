@@ -15,6 +15,7 @@
 #include "fdw/row/reader.h"
 #include "fdw/scan/loose_filter.h"
 #include "fdw/scan/scan_state.h"
+#include "fdw/scan/vector.h"
 #include "fdw/table/types.h"
 #include "fdw/xact/engine_scan.h"
 
@@ -28,7 +29,6 @@ typedef struct WtAccumulator
 	Oid type;		   /* base type */
 	int column;		   /* index into the table's columns; -1: an expression, or no argument */
 	bool integer;	   /* values are added, or compared, as integers */
-	WtWidth width;	   /* integer: of the column's cells */
 	int16 typlen;	   /* of type */
 	bool typbyval;	   /* of type */
 	FmgrInfo compare;  /* min, max: comparison function */
@@ -46,12 +46,21 @@ typedef struct WtAccumulator
 	Datum value;	/* min, max, bool_and, bool_or */
 } WtAccumulator;
 
-/* The accumulators that a cell feeds. */
+/* Where an accumulator has its values from, if rows are read directly. */
+typedef enum WtSinkKind
+{
+	WT_SINK_NONE,	/* there are none, or they are a part of the key */
+	WT_SINK_COUNT,	/* how many rows have the column */
+	WT_SINK_VECTOR, /* integers */
+	WT_SINK_DATUM	/* values of the column, decoded one by one */
+} WtSinkKind;
+
 typedef struct WtSink
 {
-	int n;
-	WtAccumulator **items;
-	const WtColumn *column; /* how to decode the cell */
+	WtSinkKind kind;
+	int vector;				/* its number */
+	int column;				/* its number in a span */
+	const WtTarget *target; /* how to decode the column */
 } WtSink;
 
 /* Where an aggregating scan is between two groups. */
@@ -62,13 +71,16 @@ typedef enum WtAggPhase
 	WT_AGG_DONE	  /* no group is left */
 } WtAggPhase;
 
-/* Rows read as cells of the engine, without the row reader. */
+/* Rows read without the row reader: aggregate_direct.c. */
 typedef struct WtDirectRows
 {
-	bool possible;	/* clauses and arguments permit it */
-	bool on;		/* the columns do, too: rows are read so */
-	int opens;		/* the scan's opens when sinks were made */
-	WtSink **sinks; /* by family of the scan specification, index of the column in it */
+	bool possible; /* clauses and arguments permit it */
+	bool on;	   /* the columns do, too: rows are read so */
+	int opens;	   /* the scan's opens when the columns were found */
+	WtSink *sinks; /* in step with the accumulators */
+	WtVectors vectors;
+	int ncolumns; /* of a span */
+	int *first;	  /* by family of the scan specification: its first column */
 
 	bool *need_part; /* by part of the key: whether it is an argument */
 	bool any_part;	 /* one of need_part is set */
@@ -79,6 +91,12 @@ typedef struct WtDirectRows
 	wide_row row;		/* the present part of the present row */
 	WtEngineScan *from; /* the scan that has the other parts */
 	bool rowcxt_used;	/* the scan's rowcxt must be reset before the next row */
+
+	/* rows that were taken and are not added yet */
+	const wide_span_column *span; /* the one that they are in */
+	uint64 rows;				  /* bit i: its row i */
+	wide_bytes keys[WIDE_SPAN_ROWS];
+	wide_span_column *own; /* room for a row that came as cells */
 } WtDirectRows;
 
 /* The executor's state of a scan that aggregates: ForeignScanState.fdw_state. */

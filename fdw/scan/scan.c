@@ -35,6 +35,7 @@
 #include "fdw/plan/plan_private.h"
 #include "fdw/row/cell_read.h"
 #include "fdw/row/reader.h"
+#include "fdw/row/reader_span.h"
 #include "fdw/row/scan_set.h"
 #include "fdw/scan/chunk.h"
 #include "fdw/scan/lookup.h"
@@ -266,6 +267,8 @@ make_reader(WtScanState *st)
 	memset(&o->spec, 0, sizeof(o->spec));
 	o->reader = wt_scan_reader(st, &o->spec);
 	o->spec.reverse = st->reverse;
+	/* rows that wait in a merge of buckets may have to be copied */
+	o->spec.by_column = st->range.ranges.nbuckets == 1 && wt_reader_span_possible(o->reader);
 	if (st->cond.key_filter)
 	{
 		st->range.key_filter.reverse = st->reverse;

@@ -54,6 +54,22 @@ wt_engine_scan_next(WtEngineScan *s, wide_row *row)
 	return (!h->newest && wide_scan_ready(h->scan, row)) || wt_engine_scan_read(s, row);
 }
 
+/* Sets *rows to rows that the next calls would return, and returns their number, which may be 0. */
+static inline int
+wt_engine_scan_ahead(const WtEngineScan *s, const wide_row **rows)
+{
+	const WtEngineScanHead *h = (const WtEngineScanHead *) s;
+
+	return h->newest ? 0 : wide_scan_ahead(h->scan, rows);
+}
+
+/* Passes over n of these rows.  They stay valid as if the last of them had been returned. */
+static inline void
+wt_engine_scan_pass(WtEngineScan *s, int n)
+{
+	((WtEngineScanHead *) s)->scan->given += n;
+}
+
 /* Continues with other ranges and the same snapshot; in the newest state with a new one. */
 extern void wt_engine_scan_restart(WtEngineScan *s, const wide_range *ranges, int nranges);
 
