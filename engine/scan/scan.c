@@ -40,6 +40,7 @@
 #include "engine/read/merge.h"
 #include "engine/read/visibility.h"
 #include "engine/scan/predicate.h"
+#include "engine/scan/scan_back.h"
 #include "engine/scan/scan_block.h"
 #include "engine/scan/scan_count.h"
 #include "engine/scan/scan_open.h"
@@ -440,6 +441,8 @@ scan_step(scan_state *s, wide_row *row)
 		if (first && s->block.possible)
 		{
 			TRY(scan_block_next(s));
+			if (s->door.nahead == 0)
+				TRY(scan_back_next(s));
 			if (wide_scan_ready(&s->door, row))
 				return WIDE_OK;
 		}

@@ -13,7 +13,8 @@
  * an entry, so it exists, except where existence is that of the wanted columns.
  *
  * Everything else goes entry by entry, row by row: blocks with deletes, with times to live, of an
- * excluded or a later transaction, rows that are also in a memtable, and reverse scans.
+ * excluded or a later transaction, and rows that are also in a memtable.  scan_back.c does the same
+ * for reverse scans.
  *
  * The row filter is asked about each row, as it is otherwise; the key to which it leads is searched
  * in the blocks first.  Predicates are evaluated before anything else of a row is looked at.
@@ -65,9 +66,8 @@ scan_block_count(scan_state *s)
 	}
 }
 
-/* Drops the rows that were read ahead. */
-static void
-forget_rows(scan_state *s)
+void
+scan_block_forget(scan_state *s)
 {
 	scan_block_count(s);
 	s->block.ahead.counted = 0;
@@ -77,7 +77,7 @@ forget_rows(scan_state *s)
 void
 scan_block_restart(scan_state *s)
 {
-	forget_rows(s);
+	scan_block_forget(s);
 	s->block.open = false;
 	s->block.next = BLOCK_GOES_ON;
 	for (int i = 0; i < s->nfamilies; i++)
@@ -91,6 +91,9 @@ scan_block_free(scan_state *s)
 {
 	buffer_free(&s->block.first);
 	buffer_free(&s->block.passed);
+	buffer_free(&s->block.back.from);
+	buffer_free(&s->block.back.bound);
+	buffer_free(&s->block.back.row);
 	free(s->block.order);
 	free(s->block.ahead.rows);
 	scan_span_free(s);
@@ -170,7 +173,7 @@ arrange(scan_state *s)
 				run->end = run->row + 1;
 				run->why = RUN_ENDS_RANGE;
 			}
-			TRY(scan_run_cut(run, r->hi, RUN_ENDS_RANGE));
+			TRY(scan_run_cut(run, sb->end, RUN_ENDS_RANGE));
 			TRY(scan_run_cut(run, sb->stop, RUN_ENDS_STOP));
 			if (f->leads && run->row < run->end)
 				TRY(order_add(sb, run));
@@ -197,17 +200,15 @@ too_many_cells(const scan_state *s)
 	return s->block.cells > SCAN_BLOCK_CELLS || (uint32_t) s->block.cells > s->row_cells;
 }
 
-/*
- * Makes runs of the sources of all families, if the next row can be taken from them.
- * first: the entry at which the leading families stand.
- */
-static wide_status
-runs_open(scan_state *s, const entry *first)
+wide_status
+scan_block_runs_open(scan_state *s, const entry *first, wide_bytes end)
 {
 	scan_block *sb = &s->block;
 	const scan_range *r = s->ranges.cur;
 
 	sb->stop.len = 0;
+	sb->end = end;
+	sb->open = false;
 	for (int i = 0; i < s->nfamilies; i++)
 	{
 		scan_family *f = &s->families[i];
@@ -508,9 +509,8 @@ count_same(const scan_block *sb)
 	return n;
 }
 
-/* The number of rows to read ahead. */
-static int
-rows_ahead(const scan_state *s)
+int
+scan_block_rows_ahead(const scan_state *s)
 {
 	int limit = s->filter.follows ? 1 : s->block.ahead.limit;
 
@@ -538,12 +538,11 @@ take_row(scan_state *s, int same, int at, int count, int *n, bool *in, bool *los
 	return WIDE_OK;
 }
 
-/* Reads ahead the next rows of the runs, until they have to move on. */
-static wide_status
-read_ahead(scan_state *s)
+wide_status
+scan_block_read(scan_state *s)
 {
 	scan_block *sb = &s->block;
-	int limit = rows_ahead(s), count = 0, at = 0;
+	int limit = scan_block_rows_ahead(s), count = 0, at = 0;
 
 	TRY(reserve_rows(s, limit));
 	TRY(scan_span_begin(s, limit));
@@ -606,7 +605,14 @@ read_ahead(scan_state *s)
 wide_status
 scan_block_given(scan_state *s)
 {
-	if (s->door.given > 0)
+	if (s->door.given > 0 && s->reverse && !s->ranges.cur->point)
+	{
+		if (s->door.given == s->door.nahead)
+			TRY(buffer_set(&s->row.bound, s->block.back.from.data, s->block.back.from.len));
+		else
+			TRY(key_make_row(&s->row.bound, s->door.ahead[s->door.given - 1].key));
+	}
+	else if (s->door.given > 0)
 	{
 		if (!s->ranges.cur->point)
 		{
@@ -616,7 +622,7 @@ scan_block_given(scan_state *s)
 		}
 		s->ranges.state = RANGE_ENTERED;
 	}
-	forget_rows(s);
+	scan_block_forget(s);
 	return WIDE_OK;
 }
 
@@ -692,7 +698,7 @@ next_rows(scan_state *s)
 
 		if (sb->open)
 		{
-			TRY(read_ahead(s));
+			TRY(scan_block_read(s));
 			if (s->door.nahead > 0)
 				return WIDE_OK;
 			TRY(go_on(s, &row));
@@ -714,7 +720,7 @@ next_rows(scan_state *s)
 		if (s->ranges.state == RANGE_ENTERED && !s->ranges.cur->point &&
 			ukey_compare(first->ukey, first->rowlen, s->row.after.data, s->row.after.len) < 0)
 			return status_fail(WIDE_CORRUPT, "rows are not in order");
-		TRY(runs_open(s, first));
+		TRY(scan_block_runs_open(s, first, s->ranges.cur->hi));
 		if (!sb->open)
 			return WIDE_OK;
 	}

@@ -34,6 +34,21 @@ extern wide_status scan_block_drop(scan_state *s);
 /* Drops the runs and what was read ahead; the position is lost. */
 extern void scan_block_restart(scan_state *s);
 
+/*
+ * Makes runs of the sources of all families, up to the key `end` (len 0: open), if the next row can
+ * be taken from them (scan_block.open).  first: the entry at which the leading families stand.
+ */
+extern wide_status scan_block_runs_open(scan_state *s, const entry *first, wide_bytes end);
+
+/* Reads ahead the next rows of the runs, until they have to move on. */
+extern wide_status scan_block_read(scan_state *s);
+
+/* The number of rows to read ahead. */
+extern int scan_block_rows_ahead(const scan_state *s);
+
+/* Drops rows that were read ahead, none of which was handed out. */
+extern void scan_block_forget(scan_state *s);
+
 /* Adds the rows that were handed out to s->stats. */
 extern void scan_block_count(scan_state *s);
 

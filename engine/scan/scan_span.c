@@ -121,11 +121,12 @@ void
 scan_span_count(scan_state *s, int from, int to)
 {
 	const scan_span *span = &s->block.span;
-	uint64_t rows, some = 0;
+	uint64_t rows = 0, some = 0;
 
 	if (from >= to)
 		return;
-	rows = (to < 64 ? (UINT64_C(1) << to) - 1 : UINT64_MAX) & ~((UINT64_C(1) << from) - 1);
+	for (int i = from; i < to; i++)
+		rows |= UINT64_C(1) << s->door.ahead[i].span_row;
 	for (int i = 0; i < span->ncolumns; i++)
 	{
 		uint64_t there = span->columns[i].there & rows;

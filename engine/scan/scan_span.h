@@ -50,7 +50,7 @@ scan_span_extend(scan_state *s)
  */
 extern wide_status scan_span_fill(scan_state *s, wide_row *rows, int n);
 
-/* Adds the rows [from, to) of the span to the statistics. */
+/* Adds the rows [from, to) that were read ahead, a span, to the statistics. */
 extern void scan_span_count(scan_state *s, int from, int to);
 
 extern void scan_span_free(scan_state *s);

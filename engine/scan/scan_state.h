@@ -351,6 +351,15 @@ typedef enum block_onward
 	BLOCK_ENDS_SCAN	  /* the filter wants nothing more of any range */
 } block_onward;
 
+/* A piece of the range of a reverse scan, see scan_back.c. */
+typedef struct scan_back
+{
+	buffer from, bound; /* encoded: the rows that were read ahead are all of [from, bound) */
+	buffer row;			/* scratch */
+	int singly;			/* rows to read one by one before the next piece */
+	int penalty;		/* how many that were when a piece was last read in vain; 0: it was not */
+} scan_back;
+
 /* The runs of all families, put together row by row, see scan_block.c. */
 typedef struct scan_block
 {
@@ -362,12 +371,14 @@ typedef struct scan_block
 	bool together;	 /* all of them have the next row, and had the one before it */
 	bool empty;		 /* a run that is not in order any more has to go on behind its block */
 	wide_bytes stop; /* the least row, encoded, of sources that are no runs; len 0: none */
+	wide_bytes end;	 /* encoded: the runs end before it; len 0: open */
 	buffer first;	 /* the row at which the runs were opened */
 	buffer passed;	 /* the greatest row that was last of a run; len 0: none */
 	int cells;		 /* of a row, at most */
 	scan_block_ahead ahead;
 	scan_block_memory memory;
 	scan_span span;
+	scan_back back;
 } scan_block;
 
 /* --------------------------------------------------------------- the scan */
