@@ -611,6 +611,9 @@ scan_block_given(scan_state *s)
 			TRY(buffer_set(&s->row.bound, s->block.back.from.data, s->block.back.from.len));
 		else
 			TRY(key_make_row(&s->row.bound, s->door.ahead[s->door.given - 1].key));
+		/* in a damaged block a row may lie anywhere, and there would be no end */
+		if (scan_compare(scan_bytes(&s->row.bound), scan_bytes(&s->block.back.bound)) >= 0)
+			return status_fail(WIDE_CORRUPT, "rows are not in order");
 	}
 	else if (s->door.given > 0)
 	{

@@ -18,6 +18,7 @@
 #include <unistd.h>
 #include "engine/wide.h"
 #include "engine/base/os.h"
+#include "engine/scan/scan_span.h"
 #include "test/host/file_log.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
@@ -317,10 +318,13 @@ touch(wide_bytes b)
 		sink += b.data[i];
 }
 
+/* values: of two columns, by column where that is possible; else all versions of all columns */
 static void
-scan(wide_db *db, const wide_snapshot *snap, bool reverse, const char *lo, const char *hi)
+scan(wide_db *db, const wide_snapshot *snap, bool reverse, bool values, const char *lo,
+	 const char *hi)
 {
 	wide_scan_family fam[2];
+	const wide_bytes quals[] = {text("q1"), text("q3")};
 	wide_range range = {.lo = text(lo)};
 	wide_scan_spec spec = {
 		.families = fam, .nfamilies = 2, .ranges = &range, .nranges = 1, .reverse = reverse};
@@ -330,7 +334,14 @@ scan(wide_db *db, const wide_snapshot *snap, bool reverse, const char *lo, const
 
 	memset(fam, 0, sizeof fam);
 	for (int i = 0; i < 2; i++)
+	{
 		fam[i] = (wide_scan_family) {.id = families[i], .want = WIDE_WANT_ALL, .max_versions = 2};
+		if (values)
+			fam[i] = (wide_scan_family) {
+				.id = families[i], .want = WIDE_WANT_COLUMNS, .quals = quals, .nquals = 2};
+	}
+	spec.by_column = values;
+	scan_span_least = 4;
 	if (hi != NULL)
 		range.hi = text(hi);
 	if (wide_scan_open(db, snap, &spec, &s) != WIDE_OK)
@@ -348,6 +359,9 @@ scan(wide_db *db, const wide_snapshot *snap, bool reverse, const char *lo, const
 			touch(row.cells[i].qualifier);
 			touch(row.cells[i].value);
 		}
+		for (int i = 0; i < 4 && row.span != NULL; i++)
+			if (row.span[i].there >> row.span_row & 1)
+				touch(row.span[i].values[row.span_row]);
 	}
 	wide_scan_close(s);
 }
@@ -381,10 +395,11 @@ use(wide_db *db)
 
 	if (wide_snapshot_latest(db, &snap) == WIDE_OK)
 	{
-		scan(db, snap, false, "", NULL);
-		scan(db, snap, true, "", NULL);
-		scan(db, snap, false, "row020", "row040");
-		scan(db, snap, true, "row020", "row040");
+		for (int i = 0; i < 4; i++)
+		{
+			scan(db, snap, i % 2, i / 2, "", NULL);
+			scan(db, snap, i % 2, i / 2, "row020", "row040");
+		}
 		wide_snapshot_release(snap);
 	}
 	for (int f = 0; f < 2; f++)
@@ -402,7 +417,7 @@ use(wide_db *db)
 		(void) wide_compact(db, families[f]);
 	if (wide_snapshot_latest(db, &snap) == WIDE_OK)
 	{
-		scan(db, snap, true, "", NULL);
+		scan(db, snap, true, false, "", NULL);
 		wide_snapshot_release(snap);
 	}
 }
