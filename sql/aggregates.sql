@@ -302,6 +302,18 @@ SELECT sum(big + big) FROM agg;
 SELECT sum(coalesce(must, hits * hits)) FROM agg;
 SELECT sum(coalesce(must, hits * hits)) FROM heap;
 
+-- A cursor rests between two groups, and the row that begins the next one waits.
+BEGIN;
+DECLARE direct CURSOR FOR SELECT site, count(*), sum(hits), min(name) FROM agg GROUP BY site ORDER BY site DESC;
+DECLARE reader CURSOR FOR SELECT site, count(*), sum(hits), min(upper(name)) FROM agg GROUP BY site ORDER BY site;
+FETCH 1 FROM direct;
+FETCH 1 FROM reader;
+FETCH 2 FROM direct;
+FETCH ALL FROM reader;
+FETCH ALL FROM direct;
+COMMIT;
+SELECT site, count(*), sum(hits), min(name), min(upper(name)) FROM heap GROUP BY site ORDER BY site;
+
 DROP VIEW per_site, barrier;
 DROP FUNCTION same, plan, tell;
 DROP FOREIGN TABLE agg, agg_salt, agg_bytes, agg_plain, agg_md5, agg_cells, agg_edge, agg_raw;

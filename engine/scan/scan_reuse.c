@@ -24,6 +24,7 @@
 #include "engine/scan/scan_range.h"
 #include "engine/scan/scan_row.h"
 #include "engine/scan/scan_sources.h"
+#include "engine/scan/scan_span.h"
 #include "engine/scan/scan_state.h"
 
 /*
@@ -103,6 +104,7 @@ wide_scan_set_aside(wide_scan *scan)
 		s->filter.fn != NULL || s->pred.ncolumns > 0 || s->failed != WIDE_OK)
 		return false;
 	scan_block_restart(s);
+	scan_span_free(s);
 	scan_row_release(s);
 	scan_sources_drop(s);
 	scan_count(s);

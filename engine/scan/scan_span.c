@@ -145,4 +145,6 @@ void
 scan_span_free(scan_state *s)
 {
 	free(s->block.span.columns);
+	s->block.span.columns = NULL;
+	s->block.span.on = false;
 }

@@ -53,6 +53,7 @@ extern wide_status scan_span_fill(scan_state *s, wide_row *rows, int n);
 /* Adds the rows [from, to) that were read ahead, a span, to the statistics. */
 extern void scan_span_count(scan_state *s, int from, int to);
 
+/* Frees the memory of spans; the scan may be used on. */
 extern void scan_span_free(scan_state *s);
 
 #endif /* WIDE_SCAN_SPAN_H */

@@ -34,6 +34,7 @@
 #include "fdw/scan/loose_filter.h"
 #include "fdw/scan/scan.h"
 #include "fdw/scan/scan_state.h"
+#include "fdw/store/bytes.h"
 #include "fdw/table/cell_value.h"
 #include "fdw/table/rowkey.h"
 #include "fdw/table/types.h"
@@ -86,6 +87,7 @@ wt_aggregate_scan_begin(ForeignScanState *node)
 	a->group.whole = a->parts == a->t->nkeys;
 	initStringInfo(&a->group.prefix);
 	initStringInfo(&a->group.seek);
+	initStringInfo(&a->next_key);
 	if (a->first_only)
 		a->scan->loose = &a->group;
 }
@@ -239,6 +241,21 @@ first_row(WtAggState *a)
 	return next_row(a);
 }
 
+/* The present row begins the next group, which is asked for later: the scan may rest until then. */
+static void
+keep_row(WtAggState *a)
+{
+	if (a->direct.on)
+	{
+		wt_engine_scan_hold_row(a->direct.from, &a->direct.row);
+		return;
+	}
+	/* its values are copies */
+	resetStringInfo(&a->next_key);
+	appendBinaryStringInfo(&a->next_key, (const char *) a->key.data, (int) a->key.len);
+	a->key = wt_bytes_of(&a->next_key);
+}
+
 /* Aggregates the rows of a group, from the present row on. */
 static void
 aggregate_group(WtAggState *a)
@@ -256,6 +273,8 @@ aggregate_group(WtAggState *a)
 	if (a->direct.on)
 		wt_aggregate_direct_flush(a);
 	a->phase = more ? WT_AGG_ROW : WT_AGG_DONE;
+	if (more)
+		keep_row(a);
 }
 
 TupleTableSlot *
@@ -272,6 +291,8 @@ wt_aggregate_scan_next(ForeignScanState *node)
 		a->phase = first_row(a) ? WT_AGG_ROW : WT_AGG_DONE;
 	else if (a->phase == WT_AGG_DONE)
 		return slot;
+	else if (a->direct.on)
+		a->key = a->direct.row.key;
 	if (a->phase == WT_AGG_DONE)
 	{
 		if (a->parts > 0)

@@ -7,6 +7,7 @@
 
 #include "executor/tuptable.h"
 #include "fmgr.h"
+#include "lib/stringinfo.h"
 #include "nodes/execnodes.h"
 #include "utils/numeric.h"
 
@@ -114,6 +115,7 @@ typedef struct WtAggState
 
 	/* the present row */
 	wide_bytes key;
+	StringInfoData next_key; /* a copy of it, while the row waits to begin the next group */
 	WtDirectRows direct;
 	/* read by the row reader: */
 	Datum *values; /* by attribute number - 1 */

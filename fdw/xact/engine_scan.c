@@ -356,6 +356,30 @@ wt_engine_scan_hold_row(WtEngineScan *s, wide_row *row)
 	s->held = row;
 }
 
+/* Makes the row the only one of a copy of its span. */
+static void
+copy_span(const wide_scan_spec *spec, wide_row *row)
+{
+	wide_span_column *columns;
+	int n = 0;
+
+	for (int f = 0; f < spec->nfamilies; f++)
+		if (spec->families[f].want == WIDE_WANT_COLUMNS)
+			n += spec->families[f].nquals;
+	columns = palloc(sizeof(wide_span_column) * Max(1, n));
+	for (int i = 0; i < n; i++)
+	{
+		const wide_span_column *from = &row->span[i];
+
+		columns[i].there = from->there >> row->span_row & 1;
+		if (columns[i].there != 0)
+			columns[i].values[0] = *copy_list(&from->values[row->span_row], 1);
+	}
+	row->span = columns;
+	row->span_row = 0;
+	row->span_end = true;
+}
+
 /* Releases the memtables and files of the scan.  The held row points into them: it is copied. */
 static void
 rest_scan(WtEngineScan *s)
@@ -377,6 +401,8 @@ rest_scan(WtEngineScan *s)
 			cells[i].value = *copy_list(&cells[i].value, 1);
 		}
 		row->cells = cells;
+		if (row->span != NULL)
+			copy_span(&s->spec, row);
 		MemoryContextSwitchTo(old);
 		free_held(s);
 		s->heldcxt = cxt;
