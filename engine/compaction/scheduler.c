@@ -56,6 +56,7 @@ typedef struct score
 	bool taken;		  /* a job has looked at it */
 	uint64_t version; /* of the family's list of files */
 	uint64_t bytes;	  /* of its files */
+	uint32_t slots;	  /* files that a compaction may make, at most or nearly so */
 } score;
 
 /* A family that this process looked at lately without result; direct-mapped by family. */
@@ -127,6 +128,7 @@ score_family(wide_db *db, const family_slot *fs, const measure *by, score *s)
 	bool window = o->compaction == WIDE_COMPACT_WINDOW;
 	bool split = window && fs->nfiles + OUTPUT_LANES <= by->split_most;
 
+	s->slots = window ? OUTPUT_LANES : 2;
 	s->family = fs->f.id;
 	s->version = atomic_load(&fs->files_version);
 	s->urgent = 0;
@@ -230,14 +232,15 @@ compact_group(wide_db *db, score *s, int n, enum compact_mode mode)
 	wide_status results[GROUP_MOST], st;
 	bool rest = mode == COMPACT_REST, found = false, corrupt = false;
 	uint64_t bytes = 0;
-	/* each family needs a slot or two before it gives back those of its inputs */
-	uint32_t room = file_set_room(db, true) / 2;
-	int m = 0, most = room < 1 ? 1 : room < GROUP_MOST ? (int) room : GROUP_MOST;
+	/* each family needs slots before it gives back those of its inputs */
+	uint32_t room = file_set_room(db, true), slots = 0;
+	int m = 0;
 
-	for (int i = 0; i < n && m < most && bytes <= GROUP_BYTES; i++)
+	for (int i = 0; i < n && m < GROUP_MOST && bytes <= GROUP_BYTES; i++)
 	{
-		if (s[i].taken || (m > 0 && s[i].bytes > GROUP_SMALL))
+		if (s[i].taken || (m > 0 && (s[i].bytes > GROUP_SMALL || slots + s[i].slots > room)))
 			continue;
+		slots += s[i].slots;
 		s[i].taken = true;
 		taken[m] = &s[i];
 		families[m++] = s[i].family;
@@ -409,7 +412,8 @@ find_crowded(wide_db *db, score **out, int *n)
 		s[(*n)++] = (score) {.family = fs->f.id,
 							 .urgent = (fs->nfiles - 1) / (double) (bytes + 16384),
 							 .version = atomic_load(&fs->files_version),
-							 .bytes = bytes};
+							 .bytes = bytes,
+							 .slots = 2};
 	}
 	segment_unlock(db, LOCK_SET);
 	qsort(s, (size_t) *n, sizeof *s, compare_scores);

@@ -2,17 +2,17 @@
  * catalog.c - tables, families and bindings: the committed state, how a change is
  * applied, its form in the log and in the manifest.
  *
- * The committed catalog is three arrays in the segment.  A transaction's changes are
- * a list of operations (catalog_delta.c).  At commit the list is encoded into the
- * log record and applied; replay applies the same bytes.
+ * The committed catalog is three arrays in the segment.  A transaction's changes are a list of
+ * operations (catalog_delta.c).  At commit the list is encoded into the log record and applied;
+ * replay applies the same bytes.
  *
  * Invariants:
  *  - Family ids are never reused: files and cells of a dropped family are known by their id.
- *  - Changes are applied in order of seq.  So a dump contains all changes up to
- *    catalog.seq, and replay skips what the manifest has.
+ *  - Changes are applied by seq.  So a dump has all changes up to catalog.seq, and replay skips
+ * these.
  *
- * Locking: writers hold LOCK_SET and LOCK_CATALOG, so that either suffices to
- * read.  Nothing is allocated under them.
+ * Locking: writers hold LOCK_SET and LOCK_CATALOG, so that either suffices to read.  Nothing is
+ * allocated under them.
  *
  * Encoded change: varint kind, then by kind (names: varint length, bytes;
  * options: see code_options)
@@ -21,10 +21,9 @@
  *     3 DROP_TABLE     table                 7 ALTER_FAMILY    family options zigzag(now)
  *     4 BIND           table object          8 DROP_FAMILY     family
  *                                            9 REPLACE_FAMILY  family new-id
- * Dump: varint 3, seq, next_table, next_family; count of tables, each id space
- * seq name; count of families, each id table seq name options and eight floors
- * (seq versions min_versions zigzag(expired_before) zigzag(now) keep_deleted);
- * count of bindings, each table object.
+ * Dump: varint 3, seq, next_table, next_family; count of tables, each id space seq name; count of
+ * families, each id table seq name options and eight floors (seq versions min_versions
+ * zigzag(expired_before) zigzag(now) keep_deleted); count of bindings, each table object.
  */
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -139,6 +138,13 @@ code_options(codec *c, wide_family_options *o)
 		c->p = NULL;
 }
 
+/* 0 is no id, and the greatest has no next one. */
+static bool
+no_id(uint32_t id)
+{
+	return id - 1 >= UINT32_MAX - 1;
+}
+
 static void
 code_op(codec *c, catalog_op *op)
 {
@@ -162,6 +168,10 @@ code_op(codec *c, catalog_op *op)
 		code_options(c, &op->opt);
 	if (op->kind == OP_ALTER_FAMILY)
 		CODE_SIGNED(c, op->now);
+	if (no_id(op->kind >= OP_CREATE_FAMILY ? op->family : op->table) ||
+		(op->kind == OP_CREATE_FAMILY && no_id(op->table)) ||
+		(op->kind == OP_REPLACE_FAMILY && no_id(op->arg)))
+		c->p = NULL;
 }
 
 uint8_t *
@@ -611,8 +621,9 @@ code_array(codec *c, wide_db *db, enum catalog_array which)
 	uint64_t n = catalog_count(db, which);
 
 	CODE(c, n);
-	/* an element takes a byte at least: such a number is damage, not the size of a larger table */
-	if (c->out == NULL && c->p != NULL && n > (uint64_t) (c->end - c->p))
+	/* more than there can be is damage, not the size of a larger table */
+	if (c->out == NULL && c->p != NULL &&
+		n > (uint64_t) (c->end - c->p) / (which == CATALOG_FAMILIES ? 6 * FAMILY_FLOORS : 2))
 		c->p = NULL;
 	else if (n > a.max)
 	{
@@ -658,6 +669,7 @@ code_catalog(codec *c, wide_db *db)
 	CODE(c, s->seq);
 	CODE(c, next_table);
 	CODE(c, next_family);
+	c->p = next_table == 0 || next_family == 0 ? NULL : c->p;
 	/* not when it encodes: a transaction may have taken an id meanwhile */
 	if (c->out == NULL)
 	{
@@ -731,25 +743,13 @@ catalog_restore(wide_db *db, wide_bytes dump)
 	code_catalog(&r, db);
 	c->restored_seq = c->seq;
 	if (r.least > 0)
-		return status_fail(
-			WIDE_FULL,
-			"the store has more tables or families than max_tables %u allows: it needs "
-			"at least %llu",
-			db->seg->config.max_tables, (unsigned long long) r.least);
+		return status_fail(WIDE_FULL,
+						   "the store has more tables or families than max_tables %u allows: it "
+						   "needs at least %llu",
+						   db->seg->config.max_tables, (unsigned long long) r.least);
 	if (r.p == NULL || r.p != r.end)
 		return status_fail(WIDE_CORRUPT, "the manifest's catalog is damaged");
 	return WIDE_OK;
-}
-
-void
-wide_family_defaults(wide_family_options *o)
-{
-	*o = (wide_family_options) {.versions = 1,
-								.block_size = 16384,
-								.bloom = WIDE_BLOOM_ROW,
-								.compression = WIDE_COMPRESS_ZSTD,
-								.compression_level = 1,
-								.compaction = WIDE_COMPACT_LEVELED};
 }
 
 /* Copies the first bytes of the next slot that is in use; WIDE_END after the last one. */

@@ -66,3 +66,14 @@ family_leave(wide_db *db, family_slot *fs)
 		*link = fs->table_next;
 	fs->hash_next = fs->table_next = 0;
 }
+
+void
+wide_family_defaults(wide_family_options *o)
+{
+	*o = (wide_family_options) {.versions = 1,
+								.block_size = 16384,
+								.bloom = WIDE_BLOOM_ROW,
+								.compression = WIDE_COMPRESS_ZSTD,
+								.compression_level = 1,
+								.compaction = WIDE_COMPACT_LEVELED};
+}

@@ -20,6 +20,8 @@
 #include "engine/shared/layout.h"
 #include "engine/set/file_set_load.h"
 
+#define MOST_TABLES 1000000 /* that a store may have */
+
 /* -------------------------------------------------------- only reading */
 
 static int
@@ -172,10 +174,13 @@ wide_check(const char *dir, const wide_check_host *host)
 	wide_status st;
 
 	/* nothing is verified before all of the manifest is in the tables */
-	while ((st = check_with(&c, &config)) == WIDE_FULL && config.max_tables < 500000)
+	while ((st = check_with(&c, &config)) == WIDE_FULL && config.max_tables < MOST_TABLES)
 	{
-		config.max_tables *= 4;
-		config.max_files *= 8;
+		config.max_tables = config.max_tables < MOST_TABLES / 4 ? 4 * config.max_tables
+																: MOST_TABLES;
+		config.max_files *= 4;
+		if (config.max_files < layout_files_of_tables(config.max_tables))
+			config.max_files = layout_files_of_tables(config.max_tables);
 	}
 	return st;
 }

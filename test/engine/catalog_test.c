@@ -2,6 +2,7 @@
  * catalog_test.c - tables and families: lookups through a batch, rewinding,
  * names, limits, dump and restore, replay of records already applied.
  */
+#include <sys/mman.h>
 #include "store_fixture.h"
 #include "engine/wide.h"
 #include "engine/base/buffer.h"
@@ -543,21 +544,22 @@ test_hostile_dump(void **state)
 	wide_family_options opt;
 	buffer dump = {0};
 	uint64_t seed = 1;
+	uint8_t *page;
 
 	store_init(&s);
 	assert_ok(store_open(&s));
 	wide_family_defaults(&opt);
 	store_table(&s, &opt, 2, &t, f);
 	assert_ok(catalog_dump(s.db, &dump));
-	for (size_t i = 0; i <= dump.len; i++)
+	/* the byte behind the copies cannot be read */
+	page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_true(page != MAP_FAILED && mprotect(page + 4096, 4096, PROT_NONE) == 0);
+	for (size_t i = 1; i < dump.len; i++)
 	{
-		uint8_t *copy = malloc(i + 1);
-
-		memcpy(copy, dump.data, i);
-		if (i > 0 && i < dump.len)
-			assert_int_equal(catalog_restore(s.db, (wide_bytes) {copy, i}), WIDE_CORRUPT);
-		free(copy);
+		memcpy(page + 4096 - i, dump.data, i);
+		assert_int_equal(catalog_restore(s.db, (wide_bytes) {page + 4096 - i, i}), WIDE_CORRUPT);
 	}
+	munmap(page, 8192);
 	/* a large number wherever one may be, also that of the tables: not WIDE_FULL, which makes
 	 * callers ask for larger tables */
 	for (size_t i = 1; i < dump.len; i++)
@@ -585,10 +587,78 @@ test_hostile_dump(void **state)
 	store_drop(&s);
 }
 
+/* Decodes numbers as a dump, or as changes. */
+static bool
+decodes(store *s, const uint64_t *numbers, int n, bool change)
+{
+	buffer b = {0};
+	bool good;
+
+	for (int i = 0; i < n; i++)
+		assert_ok(buffer_append_varint(&b, numbers[i]));
+	good = change ? catalog_check((wide_bytes) {b.data, b.len})
+				  : catalog_restore(s->db, (wide_bytes) {b.data, b.len}) == WIDE_OK;
+	buffer_free(&b);
+	return good;
+}
+
+/* 0 is no id, and the greatest has no next one: with either, two tables would get the same. */
+static void
+test_hostile_ids(void **state)
+{
+	store s;
+
+	store_init(&s);
+	assert_ok(store_open(&s));
+	assert_true(decodes(&s, (uint64_t[]) {3, 0, 1, 1, 0, 0, 0}, 7, false));
+	assert_false(decodes(&s, (uint64_t[]) {3, 0, 0, 1, 0, 0, 0}, 7, false));
+	assert_false(decodes(&s, (uint64_t[]) {3, 0, 1, 0, 0, 0, 0}, 7, false));
+	assert_true(decodes(&s, (uint64_t[]) {3, 7}, 2, true));
+	for (int kind = 1; kind <= 9; kind++)
+		for (int bad = 0; bad < 2; bad++)
+		{
+			uint64_t id = bad == 0 ? 0 : UINT32_MAX;
+
+			assert_false(decodes(&s, (uint64_t[]) {(uint64_t) kind, id, 1, 1, 'x'}, 5, true));
+			assert_false(decodes(&s, (uint64_t[]) {(uint64_t) kind, id}, 2, true));
+			assert_false(decodes(&s, (uint64_t[]) {(uint64_t) kind, id, 1}, 3, true));
+		}
+	assert_true(decodes(&s, (uint64_t[]) {9, 7, 8}, 3, true));
+	assert_false(decodes(&s, (uint64_t[]) {9, 7, 0}, 3, true));
+	assert_false(decodes(&s, (uint64_t[]) {9, 7, UINT32_MAX}, 3, true));
+	store_drop(&s);
+}
+
+/* Names of the greatest length, and longer ones whose bytes are there. */
+static void
+test_hostile_names(void **state)
+{
+	store s;
+
+	store_init(&s);
+	assert_ok(store_open(&s));
+	for (size_t n = WIDE_MAX_NAME - 1; n <= WIDE_MAX_NAME + 1; n++)
+	{
+		buffer b = {0};
+
+		/* RENAME_TABLE */
+		assert_ok(buffer_append_varint(&b, 2));
+		assert_ok(buffer_append_varint(&b, 1));
+		assert_ok(buffer_append_varint(&b, n));
+		for (size_t i = 0; i < n; i++)
+			assert_ok(buffer_append(&b, "n", 1));
+		assert_int_equal(catalog_check((wide_bytes) {b.data, b.len}), n <= WIDE_MAX_NAME);
+		buffer_free(&b);
+	}
+	store_drop(&s);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_hostile_ids),
+		cmocka_unit_test(test_hostile_names),
 		cmocka_unit_test(test_batch_sees_its_own),
 		cmocka_unit_test(test_truncate),
 		cmocka_unit_test(test_limits_and_promises),

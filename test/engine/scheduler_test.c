@@ -1239,7 +1239,57 @@ test_crowded_windows(void **state)
 		assert_ok(wide_flush(s.db));
 	}
 	wide_statistics(s.db, &stats);
-	assert_true(stats.files <= stats.max_files);
+	assert_true(stats.files > stats.max_files / 2 && stats.files <= stats.max_files);
+	assert_int_equal(store_verify(&s), 0);
+	store_drop(&s);
+}
+
+/* Small families with files of many windows: one job is not made of so many that the table of files
+ * has no room for what it makes. */
+static void
+test_group_of_windows(void **state)
+{
+	store s;
+	wide_family_options opt;
+	wide_family_id f, all[60];
+	wide_table_id t = 0;
+	wide_batch *b;
+	const int64_t hour = 3600000000ll;
+	wide_status st;
+	char name[20];
+	int n = 0;
+
+	options(&opt, 1);
+	opt.compaction = WIDE_COMPACT_WINDOW;
+	opt.window_us = hour;
+	start_with(&s, 800, &opt, &f);
+	s.now = 400050 * hour;
+	assert_ok(wide_batch_new(s.db, &b));
+	for (int i = 0; i < 60; i++)
+	{
+		snprintf(name, sizeof name, "f%d", i);
+		if (i % 30 == 0)
+			assert_ok(wide_batch_create_table(b, 1, name, &t));
+		assert_ok(wide_batch_create_family(b, t, name, &opt, &all[i]));
+	}
+	assert_ok(store_commit(&s, b, NULL));
+	for (int r = 0; r < 2; r++)
+	{
+		assert_ok(wide_batch_new(s.db, &b));
+		for (int i = 0; i < 60; i++)
+			for (int w = 0; w < 15; w++)
+			{
+				snprintf(name, sizeof name, "row%d.%d", r, w);
+				assert_ok(wide_batch_put(b, all[i], text(name), text("q"), (400000 + w) * hour,
+										 INT64_MIN, 0, text("v")));
+			}
+		assert_ok(store_commit(&s, b, NULL));
+		assert_ok(wide_flush(s.db));
+	}
+	while ((st = wide_work(s.db)) == WIDE_OK)
+		assert_in_range(++n, 1, 300);
+	assert_int_equal(st, WIDE_END);
+	assert_true(n > 0);
 	assert_int_equal(store_verify(&s), 0);
 	store_drop(&s);
 }
@@ -1260,6 +1310,7 @@ main(void)
 		cmocka_unit_test(test_window_files),
 		cmocka_unit_test(test_window_many),
 		cmocka_unit_test(test_crowded_windows),
+		cmocka_unit_test(test_group_of_windows),
 		cmocka_unit_test(test_interrupt),
 		cmocka_unit_test(test_long_rows),
 		cmocka_unit_test(test_load),
