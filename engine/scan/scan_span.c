@@ -69,7 +69,8 @@ scan_span_took(scan_state *s, int at)
 		exist = exist || (run != NULL && (run->all_exist || run->one_full));
 	}
 	span->sure = exist && s->ntesting == 0 && !span->follows;
-	span->next = s->block.order[0]->row + 1;
+	span->first = s->block.order[0];
+	span->next = span->first->row + 1;
 	span->starts[span->nstretches++] = at;
 }
 

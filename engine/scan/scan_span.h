@@ -38,7 +38,8 @@ scan_span_extend(scan_state *s)
 {
 	scan_span *span = &s->block.span;
 
-	if (!span->on || span->nstretches == 0 || !span->sure || span->next != s->block.order[0]->row)
+	if (!span->on || span->nstretches == 0 || !span->sure || span->first != s->block.order[0] ||
+		span->next != span->first->row)
 		return false;
 	span->next++;
 	return true;

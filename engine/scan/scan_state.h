@@ -337,8 +337,10 @@ typedef struct scan_span
 	int starts[SCAN_BLOCK_ROWS];		   /* their first rows */
 	span_place (*places)[SCAN_BLOCK_ROWS]; /* by family and stretch */
 	/* the last stretch */
-	bool sure;	   /* all rows that its runs have exist, and nothing of them is tested */
-	uint32_t next; /* with this row of the first run in order it goes on */
+	bool sure; /* all rows that its runs have exist, and nothing of them is tested */
+	/* with this row of this run it goes on, if that is the first in order */
+	const scan_run *first;
+	uint32_t next;
 } scan_span;
 
 /* How a scan goes on behind the rows that were read ahead. */

@@ -191,8 +191,7 @@ wt_aggregate_direct_flush(WtAggState *a)
 	old = MemoryContextSwitchTo(a->scan->rowcxt);
 	d->rowcxt_used = true;
 	if (d->vectors.n > 0)
-		wt_vector_evaluate(&d->vectors, d->span, d->keys, pg_rightmost_one_pos64(d->rows),
-						   pg_leftmost_one_pos64(d->rows) + 1);
+		wt_vector_evaluate(&d->vectors, d->span, d->keys, d->rows);
 	for (int i = 0; i < a->nitems; i++)
 	{
 		WtAccumulator *item = &a->items[i];

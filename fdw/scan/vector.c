@@ -21,6 +21,7 @@
 #include "mb/pg_wchar.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/primnodes.h"
+#include "port/pg_bitutils.h"
 #include "utils/fmgroids.h"
 
 #include "fdw/row/reader.h"
@@ -256,7 +257,7 @@ load_integers(const Rows *rows, WtVector *x)
 	for (int i = rows->from; i < rows->to; i++)
 	{
 		x->v[i] = 0;
-		if ((c->there >> i & 1) != 0 && !wt_reader_value_integer(&width, c->values[i], &x->v[i]))
+		if ((x->there >> i & 1) != 0 && !wt_reader_value_integer(&width, c->values[i], &x->v[i]))
 			x->v[i] = decode_integer(rows, x, i, c->values[i]);
 	}
 }
@@ -285,7 +286,7 @@ load_lengths(const Rows *rows, WtVector *x)
 	const wide_span_column *c = &rows->columns[x->column];
 
 	for (int i = rows->from; i < rows->to; i++)
-		if ((c->there >> i & 1) == 0)
+		if ((x->there >> i & 1) == 0)
 			x->v[i] = 0;
 		else
 			x->v[i] = x->target->text ? text_length(rows, x, i, c->values[i])
@@ -374,9 +375,11 @@ coalesce(const Rows *rows, const WtVector *a, const WtVector *b, WtVector *x)
 }
 
 void
-wt_vector_evaluate(WtVectors *p, const wide_span_column *columns, const wide_bytes *keys, int from,
-				   int to)
+wt_vector_evaluate(WtVectors *p, const wide_span_column *columns, const wide_bytes *keys,
+				   uint64 which)
 {
+	/* rows between them that are not asked for count as null */
+	int from = pg_rightmost_one_pos64(which), to = pg_leftmost_one_pos64(which) + 1;
 	Rows rows = {p->t, columns, keys, from, to};
 
 	for (int i = 0; i < p->n; i++)
@@ -385,7 +388,7 @@ wt_vector_evaluate(WtVectors *p, const wide_span_column *columns, const wide_byt
 		const WtVector *a = &p->list[x->left], *b = &p->list[x->right];
 
 		if (is_leaf(x))
-			x->there = columns[x->column].there;
+			x->there = columns[x->column].there & which;
 		switch (x->op)
 		{
 			case WT_VECTOR_INTEGER:
@@ -396,7 +399,7 @@ wt_vector_evaluate(WtVectors *p, const wide_span_column *columns, const wide_byt
 				load_lengths(&rows, x);
 				break;
 			case WT_VECTOR_CONST:
-				x->there = PG_UINT64_MAX;
+				x->there = which;
 				for (int k = from; k < to; k++)
 					x->v[k] = x->constant;
 				break;

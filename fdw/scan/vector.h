@@ -59,11 +59,12 @@ extern int wt_vector_add(WtVectors *p, Node *expr, const int *columns);
 extern bool wt_vector_bind(WtVectors *p, const WtRowReader *r);
 
 /*
- * Evaluates all expressions for rows [from, to) of a span.  keys: of these rows, for messages.
+ * Evaluates all expressions for some rows of a span, those whose bits are set, one at least.
+ * keys: of these rows, for messages.
  * Errors: as PostgreSQL's functions for results that are out of range; those of
  * wt_cell_value_decode.
  */
 extern void wt_vector_evaluate(WtVectors *p, const wide_span_column *columns,
-							   const wide_bytes *keys, int from, int to);
+							   const wide_bytes *keys, uint64 which);
 
 #endif /* WT_VECTOR_H */
