@@ -302,6 +302,32 @@ SELECT sum(big + big) FROM agg;
 SELECT sum(coalesce(must, hits * hits)) FROM agg;
 SELECT sum(coalesce(must, hits * hits)) FROM heap;
 
+-- Rows that are left out for their key are not evaluated with those around them.
+CREATE FOREIGN TABLE agg_any (k bytea, a int, b int) SERVER widetable;
+CREATE FOREIGN TABLE agg_skip (k int OPTIONS (encoding 'binary'), a int, b int) SERVER widetable OPTIONS (table_name 'public.agg_any', on_bad_key 'skip');
+CREATE FOREIGN TABLE agg_bytes_of (k bytea, a bytea OPTIONS (column 'd:a')) SERVER widetable OPTIONS (table_name 'public.agg_any');
+INSERT INTO agg_skip SELECT i, 2, 3 FROM generate_series(1, 200) i;
+INSERT INTO agg_any VALUES ('\x0000006400', 2000000000, 2000000000);
+INSERT INTO agg_bytes_of VALUES ('\x0000009600', 'abc');
+SELECT widetable.flush();
+SELECT sum(a * b), sum(a + 1), count(a) FROM agg_skip;
+-- Errors of expressions where their columns are null, and of their parts without columns.
+CREATE DOMAIN agg_must AS int NOT NULL;
+CREATE FOREIGN TABLE agg_two (k int, a int OPTIONS (column 'f:a'), x int OPTIONS (column 'g:x')) SERVER widetable OPTIONS (key 'k', families '{"f": {}, "g": {}}');
+INSERT INTO agg_two VALUES (1, 1, 1), (2, NULL, 2);
+SELECT max(a::agg_must) FROM agg_two;
+SELECT count(*) FROM agg_two WHERE a::agg_must > 0;
+SELECT sum(a) FILTER (WHERE 1 / coalesce(a, 0) > 0) FROM agg_two;
+PREPARE agg_part(int) AS SELECT sum(a + 1 / $1) FROM agg_two WHERE k = 2;
+SET plan_cache_mode = force_generic_plan;
+EXECUTE agg_part(1);
+EXECUTE agg_part(0);
+RESET plan_cache_mode;
+DEALLOCATE agg_part;
+EXPLAIN (COSTS OFF) SELECT sum(a + 1), max(a) FILTER (WHERE x > 0) FROM agg_two;
+DROP FOREIGN TABLE agg_any, agg_skip, agg_bytes_of, agg_two;
+DROP DOMAIN agg_must;
+
 -- A cursor rests between two groups, and the row that begins the next one waits.
 BEGIN;
 DECLARE direct CURSOR FOR SELECT site, count(*), sum(hits), min(name) FROM agg GROUP BY site ORDER BY site DESC;

@@ -118,9 +118,9 @@ choose_from(scan_state *s, uint32_t rows, bool *possible)
 
 		for (int k = 0; k < s->families[i].m->n && s->families[i].leads; k++)
 		{
-			const source *src = s->families[i].m->sources[k];
+			source *src = s->families[i].m->sources[k];
 
-			files += source_file_of((source *) src) != NULL && !src->before_none;
+			files += source_file_of(src) != NULL && !src->before_none;
 		}
 		most = files > most ? files : most;
 	}
@@ -183,8 +183,8 @@ read_piece(scan_state *s, bool *all)
 	return WIDE_OK;
 }
 
-/* A piece was read in vain: reads single rows before the next one, more of them each time, and then
- * small pieces. */
+/* There is no such piece, or it was read in vain: reads single rows before the next one, more of
+ * them each time, and then small pieces. */
 static void
 give_up(scan_state *s)
 {
@@ -225,9 +225,9 @@ next_piece(scan_state *s, bool *again)
 	if (!some)
 		return WIDE_OK;
 	TRY(choose_from(s, (uint32_t) rows, &possible));
-	if (!possible || scan_compare(scan_bytes(&sb->back.from), scan_bytes(&sb->back.bound)) >= 0)
-		return WIDE_OK;
-	TRY(read_piece(s, &all));
+	all = possible && scan_compare(scan_bytes(&sb->back.from), scan_bytes(&sb->back.bound)) < 0;
+	if (all)
+		TRY(read_piece(s, &all));
 	if (!all)
 	{
 		give_up(s);

@@ -84,6 +84,7 @@ scan_block_restart(scan_state *s)
 		scan_run_forget(&s->families[i]);
 	/* a cursor from which rows are fetched one by one rests after each */
 	s->block.ahead.limit = 1;
+	s->block.back.singly = s->block.back.penalty = 0;
 }
 
 void
@@ -350,7 +351,7 @@ runs_go_on(scan_state *s)
 
 /* -------------------------------------------------------------------- rows */
 
-/* Room for n rows with all wanted columns. */
+/* Room for n rows with all wanted columns, which a span has elsewhere. */
 static wide_status
 reserve_rows(scan_state *s, int n)
 {
@@ -367,7 +368,7 @@ reserve_rows(scan_state *s, int n)
 		sb->ahead.rows = rows;
 		sb->ahead.cap = cap;
 	}
-	return scan_row_reserve(s, (uint32_t) n * (uint32_t) sb->cells);
+	return scan_row_reserve(s, sb->span.on ? 0 : (uint32_t) n * (uint32_t) sb->cells);
 }
 
 /*
@@ -544,8 +545,8 @@ scan_block_read(scan_state *s)
 	scan_block *sb = &s->block;
 	int limit = scan_block_rows_ahead(s), count = 0, at = 0;
 
-	TRY(reserve_rows(s, limit));
 	TRY(scan_span_begin(s, limit));
+	TRY(reserve_rows(s, limit));
 	if (host_interrupted(s->db))
 		return status_fail(WIDE_INTERRUPTED, "interrupted");
 	while (count < limit && sb->next == BLOCK_GOES_ON && sb->norder > 0 && !sb->empty)

@@ -47,6 +47,7 @@
 #include "fdw/plan/scan_path.h"
 #include "fdw/plan/scan_plan.h"
 #include "fdw/plan/scan_size.h"
+#include "fdw/plan/strict_expression.h"
 #include "fdw/store/compat.h"
 #include "fdw/store/settings.h"
 #include "fdw/table/encoding.h"
@@ -458,19 +459,18 @@ wt_aggregate_plan_get_upper_paths(PlannerInfo *root, UpperRelationKind stage, Re
 /* -------------------------------------------------------------------- plan */
 
 /*
- * Returns a family of the argument's columns, if the argument is null, and can raise no error, in a
- * row that has none of them; -1: otherwise.
+ * Returns a family of the expression's columns, if the expression is null, and raises no error, in
+ * a row that has none of them; -1: otherwise.
  */
 static int
-family_of_argument(GroupInfo *p, const AggItem *item)
+family_of_expression(GroupInfo *p, Node *expr)
 {
 	int family = -1;
 	ListCell *lc;
 
-	if (item->arg == NULL || contain_nonstrict_functions((Node *) item->arg) ||
-		contain_volatile_functions((Node *) item->arg))
+	if (!wt_strict_expression_cannot_fail(expr))
 		return -1;
-	foreach(lc, pull_var_clause((Node *) item->arg, PVC_RECURSE_PLACEHOLDERS))
+	foreach(lc, pull_var_clause(expr, PVC_RECURSE_PLACEHOLDERS))
 	{
 		const Var *var = lfirst_node(Var, lc);
 
@@ -497,8 +497,13 @@ family_of_arguments(GroupInfo *p)
 		return -1;
 	foreach(lc, p->items)
 	{
-		family = family_of_argument(p, lfirst(lc));
-		if (family < 0)
+		const AggItem *item = lfirst(lc);
+
+		if (item->arg == NULL)
+			return -1;
+		family = family_of_expression(p, (Node *) item->arg);
+		if (family < 0 || (item->aggref->aggfilter != NULL &&
+						   family_of_expression(p, (Node *) item->aggref->aggfilter) < 0))
 			return -1;
 	}
 	return family;

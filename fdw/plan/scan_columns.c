@@ -8,9 +8,9 @@
 
 #include "access/sysattr.h"
 #include "nodes/pathnodes.h"
-#include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 
+#include "fdw/plan/strict_expression.h"
 #include "fdw/table/types.h"
 
 Bitmapset *
@@ -76,7 +76,7 @@ wt_scan_columns_strict(RelOptInfo *rel, WtTable *t, List *clauses, Bitmapset *re
 			if (n->nulltesttype != IS_NOT_NULL || n->argisrow || !IsA(n->arg, Var))
 				continue;
 		}
-		else if (contain_nonstrict_functions(clause))
+		else if (!wt_strict_expression(clause))
 			continue;
 		pull_varattnos(clause, rel->relid, &attrs);
 		while ((i = bms_next_member(attrs, i)) >= 0)

@@ -1189,6 +1189,22 @@ test_due(void **state)
 	store_drop(&s);
 }
 
+/* Makes n families in the batch, thirty in a table. */
+static void
+create_families(wide_batch *b, const wide_family_options *opt, int n, wide_family_id *ids)
+{
+	wide_table_id t = 0;
+	char name[20];
+
+	for (int i = 0; i < n; i++)
+	{
+		snprintf(name, sizeof name, "f%d", i);
+		if (i % 30 == 0)
+			assert_ok(wide_batch_create_table(b, 1, name, &t));
+		assert_ok(wide_batch_create_family(b, t, name, opt, &ids[i]));
+	}
+}
+
 /*
  * While more than half of the table of files is in use, files of several windows are written on
  * purpose: they are not split, or that would have no end, and they do not keep windows from being
@@ -1199,8 +1215,7 @@ test_crowded_windows(void **state)
 {
 	store s;
 	wide_family_options opt, leveled;
-	wide_family_id f, other;
-	wide_table_id t;
+	wide_family_id f, others[242];
 	wide_batch *b;
 	const int64_t hour = 3600000000ll;
 	wide_stats stats;
@@ -1215,14 +1230,10 @@ test_crowded_windows(void **state)
 	s.now = 400050 * hour;
 	assert_ok(wide_batch_new(s.db, &b));
 	/* so many families that the table is full while the windowed one has few files */
+	create_families(b, &leveled, 242, others);
 	for (int i = 0; i < 242; i++)
-	{
-		snprintf(name, sizeof name, "f%d", i);
-		if (i % 30 == 0)
-			assert_ok(wide_batch_create_table(b, 1, name, &t));
-		assert_ok(wide_batch_create_family(b, t, name, &leveled, &other));
-		assert_ok(wide_batch_put(b, other, text("row"), text("q"), s.now, INT64_MIN, 0, text("v")));
-	}
+		assert_ok(wide_batch_put(b, others[i], text("row"), text("q"), s.now, INT64_MIN, 0,
+								 text("v")));
 	assert_ok(store_commit(&s, b, NULL));
 	assert_ok(wide_flush(s.db));
 	store_put(&s, f, "row", "q", 400000 * hour, "v");
@@ -1252,7 +1263,6 @@ test_group_of_windows(void **state)
 	store s;
 	wide_family_options opt;
 	wide_family_id f, all[60];
-	wide_table_id t = 0;
 	wide_batch *b;
 	const int64_t hour = 3600000000ll;
 	wide_status st;
@@ -1265,13 +1275,7 @@ test_group_of_windows(void **state)
 	start_with(&s, 800, &opt, &f);
 	s.now = 400050 * hour;
 	assert_ok(wide_batch_new(s.db, &b));
-	for (int i = 0; i < 60; i++)
-	{
-		snprintf(name, sizeof name, "f%d", i);
-		if (i % 30 == 0)
-			assert_ok(wide_batch_create_table(b, 1, name, &t));
-		assert_ok(wide_batch_create_family(b, t, name, &opt, &all[i]));
-	}
+	create_families(b, &opt, 60, all);
 	assert_ok(store_commit(&s, b, NULL));
 	for (int r = 0; r < 2; r++)
 	{

@@ -6,6 +6,7 @@ q 'CREATE EXTENSION widetable' \
 	"CREATE FOREIGN TABLE s (k int, v text) SERVER widetable OPTIONS (key 'k', salt_buckets '8')" \
 	"CREATE FOREIGN TABLE w (k int, q jsonb OPTIONS (family 'd')) SERVER widetable OPTIONS (key 'k')" \
 	"CREATE FOREIGN TABLE c (k int, family text, qualifier text, value text) SERVER widetable OPTIONS (key 'k', table_name 'public.w', layout 'cells')" \
+	"CREATE FOREIGN TABLE g (a int, b int, v int, t text) SERVER widetable OPTIONS (key 'a, b')" \
 	"CREATE FOREIGN TABLE o (k int, v text) SERVER widetable OPTIONS (key 'k')" \
 	"INSERT INTO w SELECT g, (SELECT jsonb_object_agg('q' || lpad(x::text, 3, '0'), 'v' || g || '-' || x) FROM generate_series(1, 200) x) FROM generate_series(1, 20) g" >/dev/null
 churn() {
@@ -35,4 +36,12 @@ run "a cursor in key order on a salted table, read from a memtable, returns its 
 q "$fill" "SELECT widetable.flush()" >/dev/null
 run "a cursor in key order on a salted table, read from files, returns its snapshot" "SELECT k, v FROM s ORDER BY k" 3 "UPDATE s SET v = 'w'"
 run "a cursor in layout cells, read from files, returns its snapshot" "SELECT * FROM c" 7 "DELETE FROM w"
+# the row that begins the next group waits; its value is the least of the group
+groups="INSERT INTO g SELECT x / 50, x, x, lpad(x::text, 30, 'x') FROM generate_series(1, 1000) x"
+q "$groups" "SELECT widetable.flush()" >/dev/null
+run "a cursor over groups, whose values go to the aggregates directly, returns its snapshot" \
+	"SELECT a, count(*), sum(v + 1), min(t), max(length(t)) FROM g GROUP BY a ORDER BY a" 3 "UPDATE g SET v = 0, t = 'a'"
+q "$groups" "SELECT widetable.flush()" >/dev/null
+run "a cursor over groups, whose rows are put together, returns its snapshot" \
+	"SELECT a, count(*), sum(v / 2), min(upper(t)) FROM g GROUP BY a ORDER BY a DESC" 3 "UPDATE g SET v = 0, t = 'a'"
 finish
