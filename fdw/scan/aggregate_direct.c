@@ -305,7 +305,7 @@ wt_aggregate_direct_take(WtAggState *a)
 		take_cells(a);
 		d->span = d->own;
 	}
-	d->keys[at] = a->key;
+	d->keys[at] = d->row.key;
 	d->rows |= UINT64CONST(1) << at;
 	if (d->row.span == NULL)
 		wt_aggregate_direct_flush(a);
