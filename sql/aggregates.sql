@@ -318,6 +318,9 @@ INSERT INTO agg_two VALUES (1, 1, 1), (2, NULL, 2);
 SELECT max(a::agg_must) FROM agg_two;
 SELECT count(*) FROM agg_two WHERE a::agg_must > 0;
 SELECT sum(a) FILTER (WHERE 1 / coalesce(a, 0) > 0) FROM agg_two;
+SELECT sum(a) FROM agg_two WHERE 1 / (k - 2) < 5;
+SELECT sum(a) FROM agg_two WHERE 1 / coalesce(a, 0) > 0;
+SELECT sum(a) FROM agg_two WHERE a::agg_must > 0;
 PREPARE agg_part(int) AS SELECT sum(a + 1 / $1) FROM agg_two WHERE k = 2;
 SET plan_cache_mode = force_generic_plan;
 EXECUTE agg_part(1);
@@ -325,6 +328,8 @@ EXECUTE agg_part(0);
 RESET plan_cache_mode;
 DEALLOCATE agg_part;
 EXPLAIN (COSTS OFF) SELECT sum(a + 1), max(a) FILTER (WHERE x > 0) FROM agg_two;
+EXPLAIN (COSTS OFF) SELECT sum(a) FILTER (WHERE a > 1 OR k > 1) FROM agg_two WHERE a <> 7 OR a IS NULL;
+EXPLAIN (COSTS OFF) SELECT sum(a) FROM agg_two WHERE a / 2 < 7;
 DROP FOREIGN TABLE agg_any, agg_skip, agg_bytes_of, agg_two;
 DROP DOMAIN agg_must;
 

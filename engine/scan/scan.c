@@ -178,11 +178,12 @@ row_reverse(scan_state *s)
 	{
 		scan_family *f = &s->families[i];
 
+		/* of all families: row.after may have moved */
+		f->limits.hi = s->row.after.data;
+		f->limits.hilen = (uint32_t) s->row.after.len;
 		if (!f->leads || f->before.state != BEFORE_FOUND ||
 			scan_compare(scan_bytes(&f->before.row), scan_bytes(&s->row.key)) != 0)
 			continue;
-		f->limits.hi = s->row.after.data;
-		f->limits.hilen = (uint32_t) s->row.after.len;
 		TRY(scan_seek(f, scan_bytes(&s->row.key)));
 		f->before.state = BEFORE_UNKNOWN;
 	}

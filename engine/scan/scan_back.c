@@ -160,11 +160,32 @@ turn_round(scan_state *s)
 		rows[i].span_end = rows[i].span != NULL && i == n - 1;
 }
 
-/* Reads the piece.  *all: all of its rows could be taken as they are. */
+/*
+ * Opens the runs of the piece.  None of them goes on behind its block: what the source has there
+ * lies behind the piece (limit_by_source).  A row that goes on in the next block is in no run.
+ */
 static wide_status
-read_piece(scan_state *s, bool *all)
+open_runs(scan_state *s, const entry *first)
+{
+	TRY(scan_block_runs_open(s, first, scan_bytes(&s->block.back.bound)));
+	for (int i = 0; i < s->nfamilies && s->block.open; i++)
+		for (int k = 0; k < s->families[i].nruns; k++)
+		{
+			scan_run *run = &s->families[i].runs[k];
+
+			if (run->plain && run->end == run->block->rows)
+				run->why = RUN_ENDS_RANGE;
+		}
+	return WIDE_OK;
+}
+
+/* Reads the piece, for which `rows` rows were asked for.  *all: all of its rows could be taken as
+ * they are. */
+static wide_status
+read_piece(scan_state *s, int rows, bool *all)
 {
 	scan_block *sb = &s->block;
+	wide_bytes bound = scan_bytes(&sb->back.bound);
 	const entry *first;
 
 	*all = false;
@@ -172,12 +193,13 @@ read_piece(scan_state *s, bool *all)
 	first = scan_range_first(s);
 	if (first == NULL)
 		return WIDE_OK;
-	TRY(scan_block_runs_open(s, first, scan_bytes(&sb->back.bound)));
+	TRY(open_runs(s, first));
 	if (!sb->open)
 		return WIDE_OK;
 	sb->open = false;
-	TRY(scan_block_read(s));
-	*all = sb->norder == 0 && !sb->empty && sb->next == BLOCK_GOES_ON && sb->stop.len == 0;
+	TRY(scan_block_read(s, rows, scan_block_rows(s, SCAN_BLOCK_ROWS)));
+	*all = sb->norder == 0 && !sb->empty && sb->next == BLOCK_GOES_ON &&
+		   (sb->stop.len == 0 || scan_compare(sb->stop, bound) >= 0);
 	if (*all)
 		turn_round(s);
 	return WIDE_OK;
@@ -204,6 +226,7 @@ static wide_status
 next_piece(scan_state *s, bool *again)
 {
 	scan_block *sb = &s->block;
+	uint64_t rejected = s->stats.rows_rejected;
 	bool some, possible, all;
 	int rows;
 
@@ -218,8 +241,8 @@ next_piece(scan_state *s, bool *again)
 		sb->ahead.limit *= 2;
 		return WIDE_OK;
 	}
-	rows = scan_block_rows_ahead(s);
-	if (rows < LEAST_ROWS)
+	rows = scan_block_rows(s, sb->ahead.limit);
+	if (rows < LEAST_ROWS || scan_compare(scan_bytes(&s->row.bound), s->ranges.cur->lo) <= 0)
 		return WIDE_OK;
 	TRY(find_last_rows(s, &some));
 	if (!some)
@@ -227,13 +250,16 @@ next_piece(scan_state *s, bool *again)
 	TRY(choose_from(s, (uint32_t) rows, &possible));
 	all = possible && scan_compare(scan_bytes(&sb->back.from), scan_bytes(&sb->back.bound)) < 0;
 	if (all)
-		TRY(read_piece(s, &all));
+		TRY(read_piece(s, rows, &all));
 	if (!all)
 	{
+		/* they are read again */
+		s->stats.rows_rejected = rejected;
 		give_up(s);
 		return WIDE_OK;
 	}
 	sb->back.penalty = 0;
+	scan_block_more(sb);
 	if (s->door.nahead > 0)
 		return WIDE_OK;
 	*again = true;

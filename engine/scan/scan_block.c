@@ -85,6 +85,7 @@ scan_block_restart(scan_state *s)
 	/* a cursor from which rows are fetched one by one rests after each */
 	s->block.ahead.limit = 1;
 	s->block.back.singly = s->block.back.penalty = 0;
+	s->block.cells = 0;
 }
 
 void
@@ -511,10 +512,8 @@ count_same(const scan_block *sb)
 }
 
 int
-scan_block_rows_ahead(const scan_state *s)
+scan_block_rows(const scan_state *s, int limit)
 {
-	int limit = s->filter.follows ? 1 : s->block.ahead.limit;
-
 	if (s->block.cells > 0 && limit > SCAN_BLOCK_CELLS / s->block.cells)
 		limit = SCAN_BLOCK_CELLS / s->block.cells;
 	return limit;
@@ -540,12 +539,12 @@ take_row(scan_state *s, int same, int at, int count, int *n, bool *in, bool *los
 }
 
 wide_status
-scan_block_read(scan_state *s)
+scan_block_read(scan_state *s, int expected, int limit)
 {
 	scan_block *sb = &s->block;
-	int limit = scan_block_rows_ahead(s), count = 0, at = 0;
+	int count = 0, at = 0;
 
-	TRY(scan_span_begin(s, limit));
+	TRY(scan_span_begin(s, expected));
 	TRY(reserve_rows(s, limit));
 	if (host_interrupted(s->db))
 		return status_fail(WIDE_INTERRUPTED, "interrupted");
@@ -594,8 +593,6 @@ scan_block_read(scan_state *s)
 	for (int i = 0; i < s->nfamilies && at > 0; i++)
 		for (int k = 0; k < s->families[i].nruns; k++)
 			source_use(s->families[i].runs[k].src);
-	if (count == limit && sb->ahead.limit < SCAN_BLOCK_ROWS)
-		sb->ahead.limit *= 2;
 	s->door.ahead = sb->ahead.rows;
 	s->door.nahead = count;
 	return WIDE_OK;
@@ -702,7 +699,11 @@ next_rows(scan_state *s)
 
 		if (sb->open)
 		{
-			TRY(scan_block_read(s));
+			int rows = scan_block_rows(s, s->filter.follows ? 1 : sb->ahead.limit);
+
+			TRY(scan_block_read(s, rows, rows));
+			if (s->door.nahead == rows)
+				scan_block_more(sb);
 			if (s->door.nahead > 0)
 				return WIDE_OK;
 			TRY(go_on(s, &row));

@@ -40,11 +40,20 @@ extern void scan_block_restart(scan_state *s);
  */
 extern wide_status scan_block_runs_open(scan_state *s, const entry *first, wide_bytes end);
 
-/* Reads ahead the next rows of the runs, until they have to move on. */
-extern wide_status scan_block_read(scan_state *s);
+/* Reads ahead the next rows of the runs, `limit` at most, until they have to move on.  expected:
+ * how many there probably are. */
+extern wide_status scan_block_read(scan_state *s, int expected, int limit);
 
-/* The number of rows to read ahead. */
-extern int scan_block_rows_ahead(const scan_state *s);
+/* Returns limit, or how many rows may be read ahead if the last ones had many cells. */
+extern int scan_block_rows(const scan_state *s, int limit);
+
+/* More rows are read ahead the next time. */
+static inline void
+scan_block_more(scan_block *sb)
+{
+	if (sb->ahead.limit < SCAN_BLOCK_ROWS)
+		sb->ahead.limit *= 2;
+}
 
 /* Drops rows that were read ahead, none of which was handed out. */
 extern void scan_block_forget(scan_state *s);

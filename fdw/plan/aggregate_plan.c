@@ -481,29 +481,43 @@ family_of_expression(GroupInfo *p, Node *expr)
 	return family;
 }
 
+/* Returns true if all conditions may be left out of rows that have no cell that is read. */
+static bool
+may_leave_out(GroupInfo *p, List *conditions)
+{
+	ListCell *lc;
+
+	foreach(lc, conditions)
+		if (family_of_expression(p, lfirst(lc)) < 0 &&
+			!wt_strict_expression_is_harmless(lfirst(lc)))
+			return false;
+	return true;
+}
+
 /*
  * Returns the strict family of the scan (WtFlagStrictFamily): one of those that are read, so that
  * no other family is asked whether a row exists.  Rows without a value of any argument do not
  * change the result if there is no GROUP BY and every aggregate has an argument that is null
- * without some cell.  Returns -1 if rows without values count.
+ * without some cell; and they raise no error if arguments, FILTER clauses and quals, the clauses
+ * that are tested on each row, raise none.  Returns -1 if rows without values count.
  */
 static int
-family_of_arguments(GroupInfo *p)
+family_of_arguments(GroupInfo *p, List *quals)
 {
 	int family = -1;
 	ListCell *lc;
 
-	if (p->parts > 0 || p->t->cells_layout)
+	if (p->parts > 0 || p->t->cells_layout || !may_leave_out(p, quals))
 		return -1;
 	foreach(lc, p->items)
 	{
 		const AggItem *item = lfirst(lc);
+		Node *filter = (Node *) item->aggref->aggfilter;
 
-		if (item->arg == NULL)
+		if (item->arg == NULL || (filter != NULL && !may_leave_out(p, list_make1(filter))))
 			return -1;
 		family = family_of_expression(p, (Node *) item->arg);
-		if (family < 0 || (item->aggref->aggfilter != NULL &&
-						   family_of_expression(p, (Node *) item->aggref->aggfilter) < 0))
+		if (family < 0)
 			return -1;
 	}
 	return family;
@@ -562,9 +576,10 @@ aggregate_plan(PlannerInfo *root, RelOptInfo *rel, ForeignPath *best_path, List 
 	WtAggShape shape = {planner_rt_fetch(p->base->relid, root)->relid, .parts = p->parts,
 						.loose = p->loose};
 	ListCell *lc;
-	int family = family_of_arguments(p);
+	int family;
 
 	(void) make_plain_scan(root, p, &scan);
+	family = family_of_arguments(p, scan->scan.plan.qual);
 	if (family >= 0)
 		linitial_int((List *) list_nth(scan->fdw_private, WtPrivateFlags)) = family;
 	scan_tlist = add_to_flat_tlist(NIL, p->output);

@@ -44,3 +44,10 @@ wt_strict_expression_cannot_fail(Node *expr)
 {
 	return wt_strict_expression(expr) && !has_own_part(expr, NULL);
 }
+
+/* Functions that say nothing about their arguments, as in an error (leakproof), raise none. */
+bool
+wt_strict_expression_is_harmless(Node *expr)
+{
+	return !contain_leaked_vars(expr) && !has_domain(expr, NULL) && !has_own_part(expr, NULL);
+}
