@@ -158,6 +158,16 @@ cell_versions_add(cell_versions *t, uint64_t from, uint64_t to)
 }
 
 wide_status
+cell_versions_add_alive(cell_versions *t, const uint64_t *from, int n)
+{
+	while (t->nspans + n > t->spans_cap)
+		TRY(array_grow((void **) &t->spans, t->spans_cap, &t->spans_cap, sizeof(version_span)));
+	for (int i = 0; i < n; i++)
+		t->spans[t->nspans++] = (version_span) {from[i], SEQ_END};
+	return WIDE_OK;
+}
+
+wide_status
 cell_versions_extend(cell_versions *t, uint64_t from, uint64_t to)
 {
 	if (!t->stepped && t->nspans > 0 && t->spans[t->nspans - 1].from == to)

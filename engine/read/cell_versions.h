@@ -63,6 +63,13 @@ extern void cell_versions_free(cell_versions *t);
  */
 extern wide_status cell_versions_add(cell_versions *t, uint64_t from, uint64_t to);
 
+/*
+ * Adds n versions that are still alive, newest timestamp first.
+ * Requires: t->stepped is not set, one limit holds at all times, and they do not reach it.
+ * Returns: WIDE_OK or WIDE_NOMEM.
+ */
+extern wide_status cell_versions_add_alive(cell_versions *t, const uint64_t *from, int n);
+
 /* As cell_versions_add, for a past put of the version added last: one with the same timestamp was
  * alive in [from, to) already. */
 extern wide_status cell_versions_extend(cell_versions *t, uint64_t from, uint64_t to);

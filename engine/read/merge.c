@@ -315,6 +315,28 @@ merge_next(merge *m)
 }
 
 wide_status
+merge_pass_versions(merge *m, int64_t since, uint64_t *seqs, int most, int *n)
+{
+	*n = 0;
+	if (m->nheap == 0 || m->waiting > 0)
+		return WIDE_OK;
+	/* what comes first of all other sources is at one of the root's two children */
+	for (int i = 1; i <= 2 && i < m->nheap; i++)
+	{
+		const entry *e = m->heap[i]->e;
+
+		if (ukey_compare(e->ukey, e->klen, m->current->ukey, m->current->klen) != 0)
+			continue;
+		if (e->ts == INT64_MAX)
+			return WIDE_OK;
+		if (e->ts >= since)
+			since = e->ts + 1;
+	}
+	TRY(tick(m));
+	return moved(m, 0, source_pass_versions(m->heap[0], since, seqs, most, n));
+}
+
+wide_status
 merge_row_before(merge *m, const uint8_t *ukey, uint32_t klen, buffer *row)
 {
 	bool found = false;

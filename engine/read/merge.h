@@ -71,6 +71,14 @@ extern wide_status merge_skip(merge *m, const uint8_t *ukey, uint32_t klen, int6
  * row. */
 extern wide_status merge_pass(merge *m, const uint8_t *ukey, uint32_t klen);
 
+/*
+ * Moves over entries behind the current one, `most` at most, and puts their sequence numbers into
+ * seqs; *n: how many.  The position is then on the last of them.  All are puts of the current ukey
+ * without a ttl, with timestamps >= since that fall from one to the next, and no entry of another
+ * source lies between them.  It may stop before any entry.
+ */
+extern wide_status merge_pass_versions(merge *m, int64_t since, uint64_t *seqs, int most, int *n);
+
 /* Copies the largest row below the bytes into row.  The position is lost.
  * Returns: WIDE_OK; WIDE_END if there is no such row.  See source_row_before. */
 extern wide_status merge_row_before(merge *m, const uint8_t *ukey, uint32_t klen, buffer *row);

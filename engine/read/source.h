@@ -67,6 +67,8 @@ typedef struct source_ops
 {
 	wide_status (*seek)(source *s, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t seq);
 	wide_status (*next)(source *s);
+	/* NULL: none is passed over */
+	wide_status (*pass_versions)(source *s, int64_t since, uint64_t *seqs, int most, int *n);
 	/* NULL: a few steps, then a seek */
 	wide_status (*pass)(source *s, const uint8_t *ukey, uint32_t klen);
 	/* appends to row */
@@ -117,6 +119,14 @@ source_next(source *s)
 /* Moves to the first entry at or above the bytes, which is expected to be near.
  * Requires: the current entry is below them. */
 extern wide_status source_pass(source *s, const uint8_t *ukey, uint32_t klen);
+
+/* Moves over entries behind the current one, as block_pass_versions does; *n: how many. */
+static inline wide_status
+source_pass_versions(source *s, int64_t since, uint64_t *seqs, int most, int *n)
+{
+	*n = 0;
+	return s->ops->pass_versions == NULL ? WIDE_OK : s->ops->pass_versions(s, since, seqs, most, n);
+}
 
 /* Copies the largest row below the bytes into row.  The position is lost.
  * Requires: the bytes do not rise from call to call, unless source_restart comes between.

@@ -326,6 +326,12 @@ pass(source *s, const uint8_t *ukey, uint32_t klen)
 	return f->cursor.valid ? WIDE_OK : files_from(f, f->at + 1, ukey, klen, INT64_MAX, SEQ_MAX);
 }
 
+static wide_status
+pass_versions(source *s, int64_t since, uint64_t *seqs, int most, int *n)
+{
+	return sst_cursor_pass_versions(&((file_source *) s)->cursor, since, seqs, most, n);
+}
+
 static void
 statistics(source *s)
 {
@@ -344,6 +350,7 @@ free_source(source *s)
 
 const source_ops source_file_ops = {.seek = seek,
 									.next = next,
+									.pass_versions = pass_versions,
 									.pass = pass,
 									.row_before = row_before,
 									.statistics = statistics,

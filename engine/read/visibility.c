@@ -441,3 +441,62 @@ visibility_slow(visibility *v, const entry *e, visibility_verdict *out)
 		*out = VISIBILITY_DONE;
 	return WIDE_OK;
 }
+
+/* Returns true if the timestamp is at or above an upper limit, where there is one. */
+static inline bool
+above(bool limited, int64_t limit, int64_t ts)
+{
+	return limited && limit != INT64_MAX && ts >= limit;
+}
+
+int
+visibility_newer(const visibility *v, const entry *e, int64_t *since)
+{
+	/* the one that reaches the number of versions ends the column.  A delete of one version that
+	 * has come hits nothing older. */
+	int room = v->track.versions - v->track.nspans - 1;
+
+	if (v->nfloors > 0 || v->track.stepped || v->ndeletes > 0 || v->nbatch_deletes > 0 ||
+		v->column_seq != 0 || e->type != ENTRY_PUT)
+		return 0;
+	if (above(v->limited, v->ts_max, e->ts))
+		*since = v->ts_max;
+	else if (above(v->filtered, v->show_max, e->ts))
+	{
+		*since = v->show_max;
+		if (v->max_out - v->out - 1 < room)
+			room = v->max_out - v->out - 1;
+	}
+	else
+		return 0;
+	/* what has expired is hidden for that */
+	if (v->expire_before > *since)
+		*since = v->expire_before;
+	return room > 0 ? room : 0;
+}
+
+wide_status
+visibility_pass(visibility *v, uint64_t *seqs, int n, const entry *last)
+{
+	bool exists = false;
+	int there = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		exists = seqs[i] <= v->seq && (v->nexcluded == 0 || !visibility_excluded(v, seqs[i]));
+		seqs[there] = seqs[i];
+		there += exists;
+	}
+	TRY(cell_versions_add_alive(&v->track, seqs, there));
+	v->nprotected += there;
+	if (!above(v->limited, v->ts_max, last->ts))
+		v->out += there;
+	/* the timestamp of one before the last does not come again */
+	if (exists)
+	{
+		v->put_ts = last->ts;
+		v->put_seq = last->seq;
+		v->any_put = true;
+	}
+	return WIDE_OK;
+}

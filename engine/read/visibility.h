@@ -162,6 +162,18 @@ extern bool visibility_all(const visibility *v, int64_t ts_min, int64_t ts_max, 
 extern wide_status visibility_slow(visibility *v, const entry *e, visibility_verdict *out);
 
 /*
+ * The current entry is a put that is hidden because it is newer than the time range or the filter
+ * shows.  Returns how many more puts of its column, without a ttl and with timestamps of at least
+ * *since that fall from one to the next, are hidden just as it is and end nothing; 0 if that cannot
+ * be said.  visibility_pass takes note of them.
+ */
+extern int visibility_newer(const visibility *v, const entry *e, int64_t *since);
+
+/* Takes note of n of these puts: what visibility_cell would have done with each.  seqs: theirs,
+ * overwritten; last: the last of them.  Returns: WIDE_OK or WIDE_NOMEM. */
+extern wide_status visibility_pass(visibility *v, uint64_t *seqs, int n, const entry *last);
+
+/*
  * Decides about one entry of a column (no family delete).
  * Returns: WIDE_OK and *out, or WIDE_NOMEM.
  */

@@ -374,6 +374,25 @@ visible_cell(scan_state *s, scan_family *f, const entry *e, bool last, bool *ful
 	return WIDE_OK;
 }
 
+/* The entry is hidden.  If it is newer than what is shown, the versions behind it that are too are
+ * passed over as a whole. */
+static wide_status
+hidden_cell(scan_state *s, scan_family *f, const entry *e)
+{
+	uint64_t seqs[SCAN_VERSIONS];
+	int64_t since;
+	int n = 0;
+
+	if (++f->row.hidden > SCAN_HIDDEN && (n = visibility_newer(&f->view, e, &since)) > 0)
+	{
+		TRY(merge_pass_versions(f->m, since, seqs, n < SCAN_VERSIONS ? n : SCAN_VERSIONS, &n));
+		s->stats.cells_scanned += (uint64_t) n;
+		if (n > 0)
+			TRY(visibility_pass(&f->view, seqs, n, merge_entry(f->m)));
+	}
+	return merge_next(f->m);
+}
+
 /* One entry of the row.  *full: as scan_row_family. */
 static wide_status
 family_entry(scan_state *s, scan_family *f, const entry *e, bool *full)
@@ -397,7 +416,7 @@ family_entry(scan_state *s, scan_family *f, const entry *e, bool *full)
 		if (!wanted)
 			return WIDE_OK;
 		f->row.state = FAMILY_IN_COLUMN;
-		f->row.steps = 0;
+		f->row.steps = f->row.hidden = 0;
 		f->row.qual_call = 0;
 		TRY(buffer_set(&f->row.ukey, e->ukey, e->klen));
 		visibility_column(&f->view);
@@ -409,7 +428,7 @@ family_entry(scan_state *s, scan_family *f, const entry *e, bool *full)
 		return visible_cell(s, f, e, verdict == VISIBILITY_LAST, full);
 	if (verdict == VISIBILITY_DONE)
 		return skip_column(s, f);
-	return merge_next(f->m);
+	return hidden_cell(s, f, e);
 }
 
 wide_status

@@ -69,6 +69,7 @@ typedef struct family_row
 	int at;			  /* the first of columns.list that is not behind the merge */
 	int tested;		  /* columns before this one have been reported to the predicates */
 	int steps;		  /* taken one by one since the last seek */
+	int hidden; /* entries of the column that were hidden, some of them passed over together */
 	/* the current column */
 	buffer ukey;
 	bool show;					  /* it is wanted */
@@ -187,6 +188,8 @@ typedef struct scan_row
 
 #define SCAN_PINS		 16	 /* blocks that are pinned for cells of one call */
 #define SCAN_CELLS_FIRST 12	 /* room for cells at first: below 1 KB malloc is cheap */
+#define SCAN_HIDDEN		 2	 /* versions hidden one by one before more are passed over together */
+#define SCAN_VERSIONS	 64	 /* of these, at a time */
 #define SCAN_STEPS		 8	 /* entries passed over one by one before a seek */
 #define SCAN_TEST_CELLS	 256 /* cells kept of a row that may yet be out */
 

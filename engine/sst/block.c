@@ -449,6 +449,35 @@ block_since(block_cursor *c, int64_t ts)
 	return WIDE_OK;
 }
 
+wide_status
+block_pass_versions(block_cursor *c, int64_t since, uint64_t *seqs, int most, int *n)
+{
+	uint32_t at = c->at, column = 0, end = 0;
+	int64_t ts = c->e.ts;
+
+	*n = 0;
+	if ((c->flags & BLOCK_GRID) == 0 && !c->ts.by_row && c->type.width == 0 &&
+		c->type.base == ENTRY_PUT && c->ttl.width == 0 && c->ttl.base == 0)
+	{
+		column = block_column_of(c, at);
+		end = c->row_end;
+	}
+	for (; *n < most && at + 1 < end && block_column_of(c, at + 1) == column; at++)
+	{
+		int64_t older = (int64_t) block_number(&c->ts, at + 1);
+
+		if (older < since || older >= ts)
+			break;
+		ts = older;
+		seqs[(*n)++] = block_number(&c->seq, c->seq.by_row ? c->row : at + 1);
+	}
+	if (*n == 0)
+		return WIDE_OK;
+	c->at = at;
+	c->valid = false;
+	return fill_list(c);
+}
+
 /* Moves to the last entry before (row, at); at is compared with c->at. */
 static wide_status
 step_back(block_cursor *c, uint32_t row, uint32_t at)

@@ -113,6 +113,15 @@ extern wide_status block_seek_before(block_cursor *c, const uint8_t *ukey, uint3
  * one. */
 extern wide_status block_since(block_cursor *c, int64_t ts);
 
+/*
+ * Moves over entries behind the current one and puts their sequence numbers, as stored, into seqs,
+ * `most` of them at most; *n: how many.  The position is then on the last of them.  All are puts of
+ * the current entry's ukey without a ttl, with timestamps >= since that fall from one to the next.
+ * It may stop before any entry.  Errors: WIDE_CORRUPT, WIDE_NOMEM.
+ */
+extern wide_status block_pass_versions(block_cursor *c, int64_t since, uint64_t *seqs, int most,
+									   int *n);
+
 /* Moves to the first entry of a row; row = c->rows: not valid. */
 extern wide_status block_seek_row(block_cursor *c, uint32_t row);
 

@@ -453,6 +453,21 @@ sst_cursor_next(sst_cursor *c)
 }
 
 wide_status
+sst_cursor_pass_versions(sst_cursor *c, int64_t since, uint64_t *seqs, int most, int *n)
+{
+	*n = 0;
+	if (!c->valid)
+		return WIDE_OK;
+	c->valid = false;
+	TRY(in_block(c, block_pass_versions(&c->block, since, seqs, most, n)));
+	c->valid = true;
+	set_seq(c);
+	for (int i = 0; i < *n && c->r->global_seq != 0; i++)
+		seqs[i] = c->r->global_seq;
+	return WIDE_OK;
+}
+
+wide_status
 sst_cursor_since(sst_cursor *c, int64_t ts, const uint8_t *hi, uint32_t hilen)
 {
 	while (c->valid && c->block.e.ts < ts)

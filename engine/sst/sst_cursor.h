@@ -91,6 +91,11 @@ extern wide_status sst_cursor_pass(sst_cursor *c, const uint8_t *ukey, uint32_t 
  */
 extern wide_status sst_cursor_since(sst_cursor *c, int64_t ts, const uint8_t *hi, uint32_t hilen);
 
+/* block_pass_versions in the current block, with the file's sequence number if it has one for
+ * all. */
+extern wide_status sst_cursor_pass_versions(sst_cursor *c, int64_t since, uint64_t *seqs, int most,
+											int *n);
+
 /* Returns false if another block of the file follows the current one; true if perhaps not. */
 extern bool sst_cursor_last_block(const sst_cursor *c);
 

@@ -331,6 +331,158 @@ test_time_filter(void **state)
 	store_drop(&s);
 }
 
+#define OLD_VERSIONS 3000 /* room for what a question returns */
+
+typedef struct old_version
+{
+	int column, version;
+	int64_t ts;
+	uint64_t seq;
+} old_version;
+
+/* Reads all versions of row "r"; returns their number. */
+static int
+read_versions(store *s, const wide_snapshot *snap, const wide_scan_spec *spec, old_version *out,
+			  uint64_t *scanned)
+{
+	wide_scan *scan;
+	wide_scan_stats stats;
+	wide_row row;
+	int n = 0;
+
+	assert_ok(wide_scan_open(s->db, snap, spec, &scan));
+	while (wide_scan_next(scan, &row) == WIDE_OK)
+		for (int i = 0; i < row.ncells; i++)
+		{
+			const wide_cell *c = &row.cells[i];
+
+			assert_true(n < OLD_VERSIONS);
+			out[n++] = (old_version) {c->qualifier.data[0], c->version, c->ts, c->seq};
+		}
+	wide_scan_statistics(scan, &stats);
+	*scanned = stats.cells_scanned;
+	wide_scan_close(scan);
+	return n;
+}
+
+/* Of all versions, those that the question is for. */
+static int
+choose_versions(const wide_scan_spec *spec, const old_version *all, int n, old_version *out)
+{
+	int found = 0, number = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		int64_t ts = all[i].ts;
+
+		if (i == 0 || all[i].column != all[i - 1].column)
+			number = 0;
+		if (spec->ts_max != 0 && (ts < spec->ts_min || ts >= spec->ts_max))
+			continue;
+		if (number >= spec->families->max_versions)
+			continue;
+		if (spec->show_max == 0 || (ts >= spec->show_min && ts < spec->show_max))
+		{
+			out[found] = all[i];
+			out[found++].version = number;
+		}
+		number++;
+	}
+	return found;
+}
+
+/* Some hundred versions of two columns, in files and in memory. */
+static void
+write_versions(store *s, uint64_t *r, int batches, int rough)
+{
+	for (int i = 0; i < batches; i++)
+	{
+		wide_batch *b;
+		int64_t from = rnd(r) % 3 == 0 ? (int64_t) (rnd(r) % 500) : 0;
+
+		assert_ok(wide_batch_new(s->db, &b));
+		for (int k = 0; k < 60; k++)
+		{
+			uint64_t x = rnd(r);
+			int64_t ts = 1 + from + (int64_t) (x % 300);
+			wide_bytes q = text((x >> 20 & 7) == 0 ? "0" : x >> 20 & 1 ? "a" : "b");
+
+			/* all of the first column is newer than the other ones */
+			ts += q.data[0] == '0' ? 1000 : 0;
+			if ((int) (x >> 32 & 1023) < rough)
+				assert_ok(wide_batch_delete(b,
+											x >> 50 & 3 ? WIDE_DELETE_VERSION : WIDE_DELETE_COLUMN,
+											fam[0], text("r"), q, x >> 54 & 1 ? ts : ts / 2 + 1));
+			else
+				assert_ok(wide_batch_put(b, fam[0], text("r"), q, ts, 0,
+										 rough == 10 && (x >> 42 & 255) < 3 ? 1 : 0, text("v")));
+		}
+		assert_ok(store_commit(s, b, NULL));
+		if (rnd(r) % 2 == 0)
+			assert_ok(wide_flush(s->db));
+	}
+}
+
+/* Old versions, behind many newer ones that are passed over together: what a read of all versions
+ * has of them. */
+static void
+test_old_versions(void **state)
+{
+	static const int rough[] = {0, 10, 100, 400};
+	static old_version all[OLD_VERSIONS], want[OLD_VERSIONS], got[OLD_VERSIONS];
+	wide_range any = {{(const uint8_t *) "", 0}, {NULL, 0}};
+	wide_scan_family f = {.want = WIDE_WANT_ALL};
+	wide_scan_spec spec = {.families = &f, .nfamilies = 1, .ranges = &any, .nranges = 1};
+
+	(void) state;
+	for (uint64_t seed = 1; seed <= 150; seed++)
+	{
+		uint64_t r = seed * 7919, scanned, entries;
+		wide_snapshot *snap[2];
+		store s;
+		int n;
+
+		begin(&s, seed % 3 == 0 ? 40 : seed % 3 == 1 ? 150 : 100000, WIDE_BLOOM_ROW);
+		f.id = fam[0];
+		write_versions(&s, &r, 4 + (int) (seed % 5), seed % 2 == 0 ? 0 : (int) (rnd(&r) % 200));
+		assert_ok(snapshot_take(s.db, NULL, NULL, &snap[0]));
+		if (seed % 3 == 0)
+			assert_ok(wide_compact(s.db, fam[0]));
+		write_versions(&s, &r, 3, rough[seed % 4]);
+		if (seed % 7 == 0)
+			assert_ok(wide_compact(s.db, fam[0]));
+		assert_ok(snapshot_take(s.db, NULL, NULL, &snap[1]));
+		for (int i = 0; i < 40; i++)
+		{
+			uint64_t x = rnd(&r);
+			int m;
+
+			f.max_versions = OLD_VERSIONS;
+			spec.ts_min = spec.ts_max = spec.show_min = spec.show_max = 0;
+			n = read_versions(&s, snap[i % 2], &spec, all, &entries);
+			if (x % 4 < 3)
+			{
+				spec.ts_min = x % 4 == 0 ? INT64_MIN : (int64_t) (x >> 8 & 127);
+				spec.ts_max = 1 + (int64_t) (x >> 16 & (x >> 48 & 1 ? 511 : 63));
+			}
+			if (x % 4 > 1)
+			{
+				spec.show_min = x % 16 < 8 ? INT64_MIN : (int64_t) (x >> 26 & 255);
+				spec.show_max = 1 + (int64_t) (x >> 36 & (x >> 49 & 1 ? 511 : 63));
+			}
+			f.max_versions = x >> 46 & 1 ? OLD_VERSIONS : 1 + (int) (x >> 47 & 127);
+			n = choose_versions(&spec, all, n, want);
+			m = read_versions(&s, snap[i % 2], &spec, got, &scanned);
+			assert_int_equal(m, n);
+			assert_memory_equal(got, want, (size_t) n * sizeof *got);
+			assert_true(scanned <= entries);
+		}
+		wide_snapshot_release(snap[0]);
+		wide_snapshot_release(snap[1]);
+		store_drop(&s);
+	}
+}
+
 /* A row of many blocks: all its bytes stay valid until the next call, in one piece or in parts. */
 static void
 test_wide_row(void **state)
@@ -622,6 +774,7 @@ main(void)
 		cmocka_unit_test(test_gets_leave_files),
 		cmocka_unit_test(test_time_and_key_skip_files),
 		cmocka_unit_test(test_time_filter),
+		cmocka_unit_test(test_old_versions),
 		cmocka_unit_test(test_wide_row),
 		cmocka_unit_test(test_seeks),
 		cmocka_unit_test(test_moves_on),
