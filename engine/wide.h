@@ -455,6 +455,22 @@ typedef enum wide_compaction
 	WIDE_COMPACT_WINDOW
 } wide_compaction;
 
+/* How a put changes the value that is there; engine/read/fold.h. */
+typedef enum wide_merge
+{
+	WIDE_MERGE_NONE, /* replaces it */
+	/* 8 bytes, big-endian: an int64_t */
+	WIDE_MERGE_SUM, /* wraps */
+	WIDE_MERGE_MIN,
+	WIDE_MERGE_MAX,
+	WIDE_MERGE_OR,
+	WIDE_MERGE_AND,
+	/* or a double */
+	WIDE_MERGE_SUM_DOUBLE,
+	WIDE_MERGE_MIN_DOUBLE,
+	WIDE_MERGE_MAX_DOUBLE
+} wide_merge;
+
 typedef struct wide_family_options
 {
 	int32_t versions;	   /* the newest n of a column are kept; >= 1 */
@@ -468,7 +484,10 @@ typedef struct wide_family_options
 	uint8_t keep_deleted; /* deleted cells stay readable as of a time before the delete */
 	uint8_t in_memory;	  /* blocks have high priority in the block cache */
 	uint8_t compaction;	  /* wide_compaction */
-	int64_t window_us;	  /* for WIDE_COMPACT_WINDOW: interval of time that has files of its own */
+	/* wide_merge; does not change, and with one neither do versions and ttl_us, min_versions is 0
+	 * and keep_deleted not set */
+	uint8_t merge;
+	int64_t window_us; /* for WIDE_COMPACT_WINDOW: interval of time that has files of its own */
 } wide_family_options;
 
 /* Sets all members to their defaults. */
@@ -582,12 +601,16 @@ extern void wide_batch_free(wide_batch *b);
  * INT64_MIN for a blind put.  Where no timestamp is above floor_ts, the put replaces
  * that version.  ttl_us > 0: the cell expires that many microseconds after its
  * timestamp.
+ *
+ * In a family with a merge operator the put is an operand and replaces nothing.  WIDE_INVALID if
+ * the value has not 8 bytes (or none, under the empty qualifier), or with ttl_us.
  */
 extern wide_status wide_batch_put(wide_batch *b, wide_family_id family, wide_bytes row,
 								  wide_bytes qualifier, int64_t ts, int64_t floor_ts,
 								  int64_t ttl_us, wide_bytes value);
 /* Deletes.  ts = WIDE_TS_MAX: everything written before.  qualifier is ignored for family deletes.
- */
+ * In a family with a merge operator: WIDE_INVALID unless ts is WIDE_TS_MAX and a column or the
+ * family is deleted. */
 extern wide_status wide_batch_delete(wide_batch *b, wide_delete kind, wide_family_id family,
 									 wide_bytes row, wide_bytes qualifier, int64_t ts);
 
@@ -1030,7 +1053,10 @@ typedef struct wide_scan_spec
 	uint64_t own_mark;	/* only operations of own before this mark */
 	uint32_t row_cells; /* most cells in one wide_row; 0 = 4096 */
 	uint32_t row_limit; /* most cells of a row, the first ones in order; 0 = all */
-	uint64_t row_hint;	/* the caller probably reads no more rows; 0 = not known */
+	/* families with a merge operator: a cell for each of its operands (those with one timestamp
+	 * are one) instead of what they come to: what another store has to be given */
+	bool operands;
+	uint64_t row_hint; /* the caller probably reads no more rows; 0 = not known */
 	/* the caller takes values by column where the scan has them so: rows may have a span instead of
 	 * cells; only with WANT_COLUMNS of one version and WANT_EXISTS, and without row_limit */
 	bool by_column;

@@ -40,6 +40,7 @@
 #include "engine/set/catalog_delta.h"
 #include "engine/set/file_set.h"
 #include "engine/set/memtable.h"
+#include "engine/read/fold.h"
 #include "engine/batch/bulk.h"
 #include "engine/batch/normalise.h"
 #include "engine/batch/op.h"
@@ -371,6 +372,47 @@ provisional_ts(wide_batch *b, int64_t floor_ts)
 	return normalise_ts(b->row.ts, floor_ts, NULL, 0);
 }
 
+/*
+ * Sets *merge to the family's operator (wide_merge).  It never changes, and ids are not used again,
+ * so what was looked up once holds for the process.
+ */
+static wide_status
+merge_of(wide_batch *b, wide_family_id family, uint8_t *merge)
+{
+	wide_family f;
+	family_merge *known = &b->db->merges[family % MERGES_KNOWN];
+	wide_status st;
+
+	if (known->family == family)
+	{
+		*merge = known->merge;
+		return WIDE_OK;
+	}
+	*merge = WIDE_MERGE_NONE;
+	st = batch_family(b, family, &f);
+	/* a family that is dropped */
+	if (st == WIDE_NOTFOUND)
+		return WIDE_OK;
+	TRY(st);
+	*merge = f.opt.merge;
+	*known = (family_merge) {family, *merge};
+	return WIDE_OK;
+}
+
+/* Checks that a put can be an operand: see wide_batch_put. */
+static wide_status
+check_operand(wide_bytes qualifier, int64_t ttl_us, wide_bytes value)
+{
+	if (ttl_us > 0)
+		return status_fail(WIDE_INVALID, "an operand of a family with a merge operator has no time "
+										 "to live of its own");
+	if (value.len != FOLD_WIDTH && (value.len > 0 || qualifier.len > 0))
+		return status_fail(WIDE_INVALID,
+						   "an operand of a family with a merge operator has %d bytes, not %zu",
+						   FOLD_WIDTH, value.len);
+	return WIDE_OK;
+}
+
 wide_status
 wide_batch_put(wide_batch *b, wide_family_id family, wide_bytes row, wide_bytes qualifier,
 			   int64_t ts, int64_t floor_ts, int64_t ttl_us, wide_bytes value)
@@ -380,6 +422,8 @@ wide_batch_put(wide_batch *b, wide_family_id family, wide_bytes row, wide_bytes 
 			   .ttl_us = ttl_us > 0 ? ttl_us : 0,
 			   .value = value.data,
 			   .vlen = (uint32_t) value.len};
+	uint8_t merge;
+	unsigned flags;
 
 	TRY(batch_open(b, family, row));
 	if (qualifier.len > WIDE_MAX_QUALIFIER)
@@ -388,18 +432,22 @@ wide_batch_put(wide_batch *b, wide_family_id family, wide_bytes row, wide_bytes 
 	if (value.len > WIDE_MAX_VALUE)
 		return status_fail(WIDE_LIMIT, "a value has at most %u bytes, not %zu", WIDE_MAX_VALUE,
 						   value.len);
+	TRY(merge_of(b, family, &merge));
+	if (merge != WIDE_MERGE_NONE)
+		TRY(check_operand(qualifier, ttl_us, value));
+	flags = (unsigned) merge << OP_MERGE;
 	TRY(batch_key(b, row, qualifier, false));
 	if (ts != WIDE_TS_AUTO)
-		return batch_insert(b, family, &e, 0, INT64_MIN);
+		return batch_insert(b, family, &e, flags, INT64_MIN);
 	if (floor_ts >= INT64_MAX - 1)
 	{
 		/* nothing is above the end of time: of two puts with the same timestamp the later one
 		 * counts */
 		e.ts = floor_ts;
-		return batch_insert(b, family, &e, 0, INT64_MIN);
+		return batch_insert(b, family, &e, flags, INT64_MIN);
 	}
 	e.ts = provisional_ts(b, floor_ts);
-	return batch_insert(b, family, &e, OP_AUTO, floor_ts);
+	return batch_insert(b, family, &e, flags | OP_AUTO, floor_ts);
 }
 
 wide_status
@@ -407,6 +455,7 @@ wide_batch_delete(wide_batch *b, wide_delete kind, wide_family_id family, wide_b
 				  wide_bytes qualifier, int64_t ts)
 {
 	entry e = {.ts = ts, .type = (uint8_t) (ENTRY_DELETE_VERSION + kind)};
+	uint8_t merge;
 
 	if (kind > WIDE_DELETE_FAMILY_VERSION || ts == WIDE_TS_AUTO)
 		return status_fail(WIDE_INVALID, "not a delete");
@@ -414,6 +463,12 @@ wide_batch_delete(wide_batch *b, wide_delete kind, wide_family_id family, wide_b
 	if (!entry_is_family_delete(&e) && qualifier.len > WIDE_MAX_QUALIFIER)
 		return status_fail(WIDE_LIMIT, "a qualifier has at most %d bytes, not %zu",
 						   WIDE_MAX_QUALIFIER, qualifier.len);
+	TRY(merge_of(b, family, &merge));
+	/* a compaction may have folded what this delete would tell apart */
+	if (merge != WIDE_MERGE_NONE && (!entry_is_untimed(&e) || kind == WIDE_DELETE_VERSION ||
+									 kind == WIDE_DELETE_FAMILY_VERSION))
+		return status_fail(WIDE_INVALID, "a column of a family with a merge operator is deleted "
+										 "with all that was added to it");
 	TRY(batch_key(b, row, qualifier, entry_is_family_delete(&e)));
 	if (entry_is_untimed(&e))
 		e.ttl_us = provisional_ts(b, INT64_MIN);

@@ -15,6 +15,7 @@
 #include "engine/shared/segment.h"
 #include "engine/set/catalog.h"
 #include "engine/set/catalog_delta.h"
+#include "engine/set/family.h"
 #include "engine/batch/batch.h"
 #include "engine/batch/batch_state.h"
 
@@ -281,7 +282,7 @@ wide_batch_create_family(wide_batch *b, wide_table_id id, const char *name,
 
 	TRY(begin_change(b, id, &t));
 	TRY(check_length("family", name, WIDE_MAX_FAMILY));
-	TRY(catalog_check_options(opt));
+	TRY(family_check_options(opt));
 	st = list_families(b, &t, &f, &n);
 	for (int i = 0; st == WIDE_OK && i < n; i++)
 		if (strcmp(f[i].name, name) == 0)
@@ -304,7 +305,12 @@ wide_batch_alter_family(wide_batch *b, wide_family_id id, const wide_family_opti
 
 	TRY(ops_reserve(b, 1, &d));
 	TRY(batch_family(b, id, &f));
-	TRY(catalog_check_options(opt));
+	TRY(family_check_options(opt));
+	if (opt->merge != f.opt.merge ||
+		(opt->merge != WIDE_MERGE_NONE &&
+		 (opt->versions != f.opt.versions || opt->ttl_us != f.opt.ttl_us)))
+		return status_fail(WIDE_INVALID, "the merge operator of a family does not change, and with "
+										 "one neither do versions and ttl");
 	/* the commit checks again, because other transactions may have changed the family by then */
 	TRY(segment_lock(d->db, LOCK_CATALOG));
 	st = catalog_delta_check_change(d, &change);

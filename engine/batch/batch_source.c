@@ -91,7 +91,7 @@ newest_auto(batch_source *b)
 }
 
 /* Returns true if the current entry of the list is shown: a live operation below the mark and, of
- * the automatic puts to a column, the newest. */
+ * the automatic puts to a column that are no operands, the newest. */
 static bool
 list_shows(batch_source *b)
 {
@@ -100,7 +100,7 @@ list_shows(batch_source *b)
 
 	if (op >= b->mark || op_undone_has(&b->batch->ops.undone, op))
 		return false;
-	if (!op_is_auto(e->seq))
+	if (!op_is_auto(e->seq) || op_merge_kind(e->seq) != WIDE_MERGE_NONE)
 		return true;
 	if (b->auto_ukey == NULL || ukey_compare(b->auto_ukey, b->auto_klen, e->ukey, e->klen) != 0)
 	{

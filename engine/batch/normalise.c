@@ -15,6 +15,7 @@
 #include "engine/base/entry.h"
 #include "engine/base/pool.h"
 #include "engine/base/status.h"
+#include "engine/read/fold.h"
 #include "engine/read/visibility.h"
 #include "engine/batch/batch_state.h"
 #include "engine/batch/op.h"
@@ -38,7 +39,7 @@ struct norm
 	/* the column */
 	op_column c;	  /* what is left of it */
 	int next;		  /* index of the next entry to give out */
-	uint64_t auto_op; /* operation of its automatic put; NO_OP: none */
+	uint64_t auto_op; /* operation of the automatic put that stays; NO_OP: none */
 	int64_t floor;	  /* floor of that put */
 	int64_t *avoid;	  /* timestamps of its other puts */
 	int navoid, avoid_cap;
@@ -186,6 +187,63 @@ norm_avoid(norm *n)
 	return WIDE_OK;
 }
 
+/* Operands of a column that are one cell: entry `at` of n->c, and those folded into it. */
+typedef struct operands
+{
+	int at; /* -1: none so far */
+	bool several;
+	fold value;
+} operands;
+
+/* Gives the entry that stays the value of all. */
+static wide_status
+operands_end(norm *n, operands *o)
+{
+	uint8_t bytes[FOLD_WIDTH];
+	bool several = o->several;
+	entry *e;
+
+	o->several = false;
+	if (!several)
+		return WIDE_OK;
+	e = &n->c.e[o->at];
+	e->value = bytes;
+	e->vlen = fold_write(&o->value, bytes);
+	return op_merge_column_copy(&n->c, e);
+}
+
+/*
+ * Takes an operand that nothing masks.  Automatic ones are one cell, and so are those with the same
+ * stated timestamp.  *stays: it is the first of its cell, and becomes entry `left` of n->c.
+ */
+static wide_status
+norm_operand(norm *n, operands *automatic, operands *stated, const entry *e, int left, bool *stays)
+{
+	operands *o = op_is_auto(e->seq) ? automatic : stated;
+	fold value;
+
+	if (o == stated && o->at >= 0 && n->c.e[o->at].ts != e->ts)
+	{
+		TRY(operands_end(n, o));
+		o->at = -1;
+	}
+	TRY(fold_read(e, &value));
+	*stays = o->at < 0;
+	o->several = !*stays;
+	o->value = *stays ? value : fold_both(op_merge_kind(e->seq), o->value, value);
+	o->at = *stays ? left : o->at;
+	if (o == stated)
+		return WIDE_OK;
+	if (*stays)
+	{
+		n->auto_op = op_of(e);
+		n->floor = INT64_MIN;
+	}
+	if (op_floor_passed(e) > n->floor)
+		n->floor = op_floor_passed(e);
+	return WIDE_OK;
+}
+
 /* Removes from n->c what later operations of the batch make void.  Family deletes stay in
  * n->deletes. */
 static wide_status
@@ -193,11 +251,14 @@ norm_column(norm *n)
 {
 	bool family = entry_is_family_delete(&n->c.e[0]);
 	int from = n->ndeletes, left = 0;
+	operands automatic = {.at = -1}, stated = {.at = -1};
 	int64_t put_ts = 0;
 	bool any_put = false;
 
 	if (n->c.n == 1 && n->ndeletes == 0 && !family)
 		return WIDE_OK;
+	if (n->c.newest >= 0 && op_merge_kind(n->c.e[n->c.newest].seq) != WIDE_MERGE_NONE)
+		n->auto_op = NO_OP;
 	for (int i = 0; i < n->c.n; i++)
 	{
 		entry *e = &n->c.e[i];
@@ -208,7 +269,12 @@ norm_column(norm *n)
 		else
 		{
 			stays = !norm_masked(n, from, e);
-			if (op_is_auto(e->seq))
+			if (op_merge_kind(e->seq) != WIDE_MERGE_NONE)
+			{
+				if (stays)
+					TRY(norm_operand(n, &automatic, &stated, e, left, &stays));
+			}
+			else if (op_is_auto(e->seq))
 				n->auto_op = stays ? n->auto_op : NO_OP;
 			else
 			{
@@ -221,6 +287,8 @@ norm_column(norm *n)
 		if (stays)
 			n->c.e[left++] = *e;
 	}
+	TRY(operands_end(n, &automatic));
+	TRY(operands_end(n, &stated));
 	n->c.n = left;
 	n->ndeletes = family ? n->ndeletes : from;
 	return norm_avoid(n);

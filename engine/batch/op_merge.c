@@ -334,9 +334,8 @@ op_merge_column_recycle(op_column *c)
 	p->next = NULL;
 }
 
-/* Makes the value a copy in a chunk. */
-static wide_status
-copy_value(op_column *c, entry *e)
+wide_status
+op_merge_column_copy(op_column *c, entry *e)
 {
 	op_chunk *p = c->chunks;
 
@@ -368,10 +367,14 @@ column_add(op_column *c, const op_stream *s)
 {
 	bool automatic = op_is_auto(s->e.seq);
 
-	/* of several automatic puts the last counts; the others mask and replace nothing */
-	if (automatic && c->newest >= 0)
+	bool newer = automatic &&
+				 (c->newest < 0 || op_number(c->e[c->newest].seq) < op_number(s->e.seq));
+
+	/* of several automatic puts the last counts; the others mask and replace nothing, but operands
+	 * count all */
+	if (automatic && c->newest >= 0 && op_merge_kind(s->e.seq) == WIDE_MERGE_NONE)
 	{
-		if (op_number(c->e[c->newest].seq) > op_number(s->e.seq))
+		if (!newer)
 			return WIDE_OK;
 		memmove(&c->e[c->newest], &c->e[c->newest + 1],
 				(size_t) (c->n - c->newest - 1) * sizeof(entry));
@@ -380,8 +383,8 @@ column_add(op_column *c, const op_stream *s)
 	TRY(array_grow((void **) &c->e, c->n, &c->cap, sizeof(entry)));
 	c->e[c->n] = s->e;
 	if (s->kind == STREAM_FILE)
-		TRY(copy_value(c, &c->e[c->n]));
-	if (automatic)
+		TRY(op_merge_column_copy(c, &c->e[c->n]));
+	if (newer)
 		c->newest = c->n;
 	c->n++;
 	return WIDE_OK;

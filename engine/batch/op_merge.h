@@ -94,13 +94,14 @@ typedef struct op_chunk
 	uint32_t used, size;
 } op_chunk;
 
-/* The live operations of one column in key order; of its automatic puts only the newest. */
+/* The live operations of one column in key order; of its automatic puts only the newest, or all if
+ * they are operands. */
 typedef struct op_column
 {
 	wide_family_id family;
 	entry *e; /* as stored; all with the same ukey */
 	int n, cap;
-	int newest;		  /* index of the automatic put; -1: none */
+	int newest;		  /* index of the newest automatic put; -1: none */
 	buffer key;		  /* copy of the ukey, if the stream's does not stay valid */
 	op_chunk *chunks; /* copies of values, the chunk in use first */
 } op_column;
@@ -108,6 +109,9 @@ typedef struct op_column
 /* Reads the next column that has live operations below the mark; WIDE_END: there is none.
  * Overwrites the entries and the key of the column before; its copied values stay. */
 extern wide_status op_merge_column_read(op_column *c, op_merge *m);
+
+/* Makes the value of an entry a copy that lives as long as the other ones.  Returns: WIDE_NOMEM. */
+extern wide_status op_merge_column_copy(op_column *c, entry *e);
 
 /* Gives up the copied values; one chunk is used again. */
 extern void op_merge_column_recycle(op_column *c);

@@ -21,6 +21,7 @@
 #include "engine/set/horizon.h"
 #include "engine/read/cell_versions.h"
 #include "engine/read/expiry.h"
+#include "engine/read/fold.h"
 #include "engine/read/visibility.h"
 
 #define BUFFER_BYTES	((size_t) 16 << 20)
@@ -112,6 +113,15 @@ struct retention
 		uint64_t n;						/* number of them in the column */
 		int64_t ts;						/* of the last one */
 	} above;
+
+	/* with a merge operator: operands of the column that are folded */
+	struct
+	{
+		int slot;		  /* the pending entry that has their sum; -1: none */
+		int32_t versions; /* timestamps of operands up to the horizon so far */
+		int64_t ts;		  /* the last one */
+		fold value;
+	} operands;
 
 	/* entries of the column that the rest of it decides about, and all that follow them */
 	struct
@@ -297,6 +307,22 @@ pending_release(retention *v, bool all)
 	}
 	v->pending.n = 0;
 	v->pending.values.len = 0;
+	v->operands.slot = -1;
+	return WIDE_OK;
+}
+
+/* Makes the entry pending. */
+static wide_status
+pending_add(retention *v, const entry *e, enum pending_kind kind, uint64_t newer)
+{
+	pending_entry *h;
+
+	TRY(array_grow((void **) &v->pending.entries, v->pending.n, &v->pending.cap,
+				   sizeof(pending_entry)));
+	h = &v->pending.entries[v->pending.n];
+	*h = (pending_entry) {.kind = kind, .e = *e, .value = v->pending.values.len, .newer = newer};
+	TRY(buffer_append(&v->pending.values, e->value, e->vlen));
+	v->pending.n++;
 	return WIDE_OK;
 }
 
@@ -305,8 +331,6 @@ pending_release(retention *v, bool all)
 static wide_status
 keep_or_decide(retention *v, const entry *e, enum pending_kind kind, uint64_t newer)
 {
-	pending_entry *h;
-
 	if (kind == PENDING_KEEP && v->pending.n == 0)
 		return keep_entry(v, e);
 	if (v->pending.values.len > BUFFER_BYTES ||
@@ -315,13 +339,7 @@ keep_or_decide(retention *v, const entry *e, enum pending_kind kind, uint64_t ne
 		TRY(pending_release(v, true));
 		return keep_entry(v, e);
 	}
-	TRY(array_grow((void **) &v->pending.entries, v->pending.n, &v->pending.cap,
-				   sizeof(pending_entry)));
-	h = &v->pending.entries[v->pending.n];
-	*h = (pending_entry) {.kind = kind, .e = *e, .value = v->pending.values.len, .newer = newer};
-	TRY(buffer_append(&v->pending.values, e->value, e->vlen));
-	v->pending.n++;
-	return WIDE_OK;
+	return pending_add(v, e, kind, newer);
 }
 
 /* Begins a column. */
@@ -336,6 +354,8 @@ take_column(retention *v, const entry *e)
 	v->column.any_put = v->column.above = v->column.delete_above = false;
 	v->above.n = 0;
 	v->column.nputs = 0;
+	v->operands.slot = -1;
+	v->operands.versions = 0;
 	memset(v->column.ranks, 0, (size_t) v->nfloors * sizeof(*v->column.ranks));
 	v->column.nbarriers = 0;
 	if (v->exact)
@@ -512,6 +532,50 @@ take_put(retention *v, const entry *e)
 }
 
 /*
+ * Takes an operand up to the horizon.  It is folded into the one before it if no reader can tell
+ * them apart: see "Merge operators" in visibility.c.  In a gap there may be a delete between them.
+ */
+static wide_status
+take_operand(retention *v, const entry *e)
+{
+	uint64_t covered = NO_DELETE, exact = NO_DELETE;
+	uint8_t bytes[FOLD_WIDTH];
+	entry copy = *e;
+	fold value;
+	bool same = v->operands.versions > 0 && v->operands.ts == e->ts;
+
+	visibility_row_masks(v->row.deletes.d, v->row.deletes.n, e, &covered, &exact);
+	if (covered != NO_DELETE || exact != NO_DELETE || v->column.delete_seq > e->seq ||
+		e->ts < v->expire_before)
+		return WIDE_OK;
+	TRY(fold_read(e, &value));
+	if (v->operands.slot >= 0 && v->gap_to == 0 &&
+		(same || (v->opt.ttl_us == 0 && v->operands.versions >= v->opt.versions)))
+	{
+		pending_entry *h = &v->pending.entries[v->operands.slot];
+
+		v->operands.value = fold_both(v->opt.merge, v->operands.value, value);
+		h->e.vlen = fold_write(&v->operands.value, v->pending.values.data + h->value);
+		if (e->seq > h->e.seq)
+			h->e.seq = e->seq;
+		return WIDE_OK;
+	}
+	if (v->pending.values.len > BUFFER_BYTES)
+		TRY(pending_release(v, true));
+	v->operands.versions += !same;
+	v->operands.ts = e->ts;
+	v->operands.value = value;
+	/* room for the sum also where this one has no bytes */
+	(void) fold_write(&value, bytes);
+	copy.value = bytes;
+	copy.vlen = FOLD_WIDTH;
+	TRY(pending_add(v, &copy, PENDING_KEEP, 0));
+	v->operands.slot = v->pending.n - 1;
+	v->pending.entries[v->operands.slot].e.vlen = e->vlen;
+	return WIDE_OK;
+}
+
+/*
  * Takes a put above the horizon, which comes in key order.  Returns true if it was
  * displaced before the first snapshot that could see it; see visibility.c.
  */
@@ -569,11 +633,13 @@ retention_feed(retention *v, const entry *e)
 		v->column.above = true;
 		if (!entry_is_put(e))
 			v->column.delete_above = true;
-		else if (nobody_sees(v, e))
+		else if (v->opt.merge == WIDE_MERGE_NONE && nobody_sees(v, e))
 			return WIDE_OK;
 		return keep_or_decide(v, e, PENDING_KEEP, 0);
 	}
-	return entry_is_put(e) ? take_put(v, e) : take_column_delete(v, e);
+	if (!entry_is_put(e))
+		return take_column_delete(v, e);
+	return v->opt.merge != WIDE_MERGE_NONE ? take_operand(v, e) : take_put(v, e);
 }
 
 wide_status

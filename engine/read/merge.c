@@ -222,7 +222,7 @@ merge_seek(merge *m, const uint8_t *ukey, uint32_t klen, int64_t ts, uint64_t se
 	TRY(tick(m));
 	for (; i < m->n && source_file_of(m->sources[i]) == NULL; i++)
 		TRY(source_seek(m->sources[i], ukey, klen, ts, seq));
-	if (i > 0 && i < m->n && m->sources[i]->limits->column != NULL)
+	if (i > 0 && i < m->n && m->sources[i]->limits->column != NULL && !m->sources[i]->limits->every)
 	{
 		for (int k = i; k < m->n; k++)
 			m->sources[k]->e = NULL;

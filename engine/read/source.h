@@ -32,6 +32,7 @@ typedef struct source_limits
 	uint32_t rowlen;
 	const uint8_t *column; /* with row: this ukey and the family deletes only; NULL: all */
 	uint32_t columnlen;
+	bool every; /* all entries of the column are needed, not only down to the newest version */
 
 	/* without row: all rows begin with these bytes, encoded without terminator; NULL: no such
 	 * limit.  The Bloom filter of a file is asked once for each value of `range`, which the

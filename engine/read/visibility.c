@@ -69,6 +69,16 @@
  * A floor is forgotten when a compaction of all files, at the bottom, has made it
  * void (retention_settled).
  *
+ * Merge operators (fold.h).  In a family with one, a put is an operand.  It counts if it
+ * exists, no delete masks it, and the family TTL has not passed.  The distinct timestamps
+ * of the operands that count, the newest `versions` of them, are the versions of the
+ * column, and each has the value of all operands with its timestamp or an older one.  So
+ * operands older than the last version are told apart by nothing, and are folded into it;
+ * in a family with a TTL each expires by itself, and only those with one timestamp are
+ * folded.  For that to be the same whatever has been folded, the family has no floors,
+ * min_versions or keep_deleted, its puts no TTL of their own, and its deletes no timestamp
+ * (wide_batch_delete): each masks all that came before it.
+ *
  * COMPACTION, with horizon H
  *
  * Entries with seq > H influence nothing and are kept, except as stated below.
@@ -442,6 +452,8 @@ visibility_slow(visibility *v, const entry *e, visibility_verdict *out)
 	return WIDE_OK;
 }
 
+/* ------------------------------------------------------------ time limits */
+
 /* Returns true if the timestamp is at or above an upper limit, where there is one. */
 static inline bool
 above(bool limited, int64_t limit, int64_t ts)
@@ -499,4 +511,37 @@ visibility_pass(visibility *v, uint64_t *seqs, int n, const entry *last)
 		v->any_put = true;
 	}
 	return WIDE_OK;
+}
+
+wide_status
+visibility_operand(visibility *v, const entry *e, bool *counts)
+{
+	uint64_t covered = NO_DELETE, exact = NO_DELETE;
+
+	*counts = false;
+	if (!visibility_exists(v, e))
+		return WIDE_OK;
+	v->fresh = false;
+	if (e->type != ENTRY_PUT)
+		return add_column_delete(v, e);
+	if (e->seq < v->deletes_seq)
+		visibility_row_masks(v->deletes, v->ndeletes, e, &covered, &exact);
+	*counts = e->seq >= v->column_seq && covered == NO_DELETE && exact == NO_DELETE &&
+			  e->ts >= v->expire_before;
+	return WIDE_OK;
+}
+
+visibility_verdict
+visibility_version(visibility *v, int64_t ts)
+{
+	bool last;
+
+	if ((v->filtered && ts < v->show_min) || (v->limited && ts < v->ts_min))
+		return VISIBILITY_DONE;
+	if (above(v->limited, v->ts_max, ts))
+		return VISIBILITY_HIDE;
+	last = ++v->out >= v->max_out;
+	if (above(v->filtered, v->show_max, ts))
+		return last ? VISIBILITY_DONE : VISIBILITY_HIDE;
+	return last ? VISIBILITY_LAST : VISIBILITY_SHOW;
 }

@@ -162,6 +162,16 @@ extern bool visibility_all(const visibility *v, int64_t ts_min, int64_t ts_max, 
 extern wide_status visibility_slow(visibility *v, const entry *e, visibility_verdict *out);
 
 /*
+ * For a family with a merge operator, in place of visibility_cell: *counts is true if the entry is
+ * an operand that exists, that no delete masks and that has not expired.  What it is folded into is
+ * shown or not by visibility_version.  Returns: WIDE_OK or WIDE_NOMEM.
+ */
+extern wide_status visibility_operand(visibility *v, const entry *e, bool *counts);
+
+/* Decides about a version that the operands of a column come to, newest timestamp first. */
+extern visibility_verdict visibility_version(visibility *v, int64_t ts);
+
+/*
  * The current entry is a put that is hidden because it is newer than the time range or the filter
  * shows.  Returns how many more puts of its column, without a ttl and with timestamps of at least
  * *since that fall from one to the next, are hidden just as it is and end nothing; 0 if that cannot

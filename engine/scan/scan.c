@@ -392,6 +392,7 @@ wide_scan_open(wide_db *db, const wide_snapshot *snap, const wide_scan_spec *spe
 	s->batch_mark = spec->own_mark;
 	s->row_cells = spec->row_cells != 0 ? spec->row_cells : ROW_CELLS;
 	s->row_limit = spec->row_limit != 0 ? spec->row_limit : UINT32_MAX;
+	s->operands = spec->operands;
 	s->filter.fn = spec->row_filter;
 	s->filter.arg = spec->filter_arg;
 	s->filter.follows = spec->filter_follows;
@@ -544,6 +545,7 @@ wide_scan_close(wide_scan *scan)
 		buffer_free(&f->columns.encoded);
 		buffer_free(&f->one_column);
 		buffer_free(&f->row.ukey);
+		free(f->row.folded.v);
 		buffer_free(&f->target);
 		buffer_free(&f->before.row);
 		free(f->columns.list);

@@ -108,6 +108,8 @@ scan_open_visibility(scan_state *s, scan_family *f)
 	excluded = snapshot_excluded(s->snap, &nexcluded);
 	TRY(visibility_init(&f->view, &family.opt, floors, s->seq, excluded, nexcluded, s->time.now,
 						s->time.ts_min, s->time.ts_max, f->max_versions));
+	if (s->operands && family.opt.merge != WIDE_MERGE_NONE)
+		f->view.max_out = INT32_MAX;
 	if (s->time.filtered)
 		visibility_filter(&f->view, s->time.show_min, s->time.show_max);
 	return WIDE_OK;
@@ -162,7 +164,15 @@ family_open(scan_state *s, scan_family *f, const wide_scan_family *spec)
 	f->limits.by_time = f->limits.ts_min != INT64_MIN;
 	TRY(encode_columns(f, spec, &s->pred.columns[first], n));
 	limit_since(s, f);
-	return scan_open_visibility(s, f);
+	TRY(scan_open_visibility(s, f));
+	if (f->view.opt.merge != WIDE_MERGE_NONE)
+	{
+		/* the value needs all operands, however old */
+		f->limits.by_time = f->newer_only = false;
+		f->limits.ts_min = INT64_MIN;
+		f->limits.every = true;
+	}
+	return WIDE_OK;
 }
 
 /*

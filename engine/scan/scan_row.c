@@ -16,6 +16,9 @@
  * collected meanwhile.  If they become too many before it is known whether the row passes, only
  * columns with predicates are looked for (ROW_TESTING), and a row that passes is read again.
  *
+ * In a family with a merge operator a column is read to its end before a version of it is shown:
+ * its operands are folded, and the values that come of that live in the arena.
+ *
  * Locking: none; the scan's pin protects what is read.
  */
 #include <stdlib.h>
@@ -26,6 +29,7 @@
 #include "engine/base/key.h"
 #include "engine/base/status.h"
 #include "engine/shared/cache.h"
+#include "engine/read/fold.h"
 #include "engine/read/merge.h"
 #include "engine/read/visibility.h"
 #include "engine/batch/op.h"
@@ -138,8 +142,9 @@ scan_row_reserve(scan_state *s, uint32_t n)
 
 /* ------------------------------------------------------ a family in a row */
 
+/* Adds a cell to what is handed out. */
 static wide_status
-emit_cell(scan_state *s, scan_family *f, const entry *e)
+add_cell(scan_state *s, scan_family *f, const entry *e)
 {
 	wide_cell *c;
 
@@ -178,6 +183,13 @@ emit_cell(scan_state *s, scan_family *f, const entry *e)
 	s->out.n++;
 	s->row.shown++;
 	s->stats.cells_returned++;
+	return WIDE_OK;
+}
+
+static wide_status
+emit_cell(scan_state *s, scan_family *f, const entry *e)
+{
+	TRY(add_cell(s, f, e));
 	merge_used(f->m);
 	return WIDE_OK;
 }
@@ -326,9 +338,13 @@ skip_column(scan_state *s, scan_family *f)
 	return WIDE_OK;
 }
 
-/* A visible version; last: nothing more of its column is visible.  *full: as scan_row_family. */
-static wide_status
-visible_cell(scan_state *s, scan_family *f, const entry *e, bool last, bool *full)
+/*
+ * A version is visible: tests it, and decides whether it is shown (row.show).  The row may be
+ * rejected then, or nothing more of the family be needed (FAMILY_DONE).  *full: it is to be shown,
+ * but there is no room.
+ */
+static void
+version_seen(scan_state *s, scan_family *f, const entry *e, bool *full)
 {
 	uint32_t room = s->row.untested > 0 && s->row_cells > SCAN_TEST_CELLS ? SCAN_TEST_CELLS
 																		  : s->row_cells;
@@ -337,25 +353,37 @@ visible_cell(scan_state *s, scan_family *f, const entry *e, bool last, bool *ful
 	{
 		report_value(s, f, e);
 		if (s->row.verdict == ROW_REJECTED)
-			return WIDE_OK;
+			return;
 	}
 	s->row.verdict = ROW_EXISTS;
 	if (f->want == WIDE_WANT_EXISTS)
 	{
 		f->row.state = FAMILY_DONE;
-		return WIDE_OK;
+		return;
 	}
 	f->row.show = f->row.show && s->row.shown < s->row_limit;
-	if (f->row.show && (uint32_t) s->out.n >= room)
+	if (!f->row.show || (uint32_t) s->out.n < room)
+		return;
+	if (s->row.untested == 0 && s->row.phase == ROW_READING)
 	{
-		if (s->row.untested == 0 && s->row.phase == ROW_READING)
-		{
-			*full = true;
-			f->row.state = last ? FAMILY_HELD_LAST : FAMILY_HELD;
-			return WIDE_OK;
-		}
-		s->row.phase = ROW_TESTING;
-		f->row.show = false;
+		*full = true;
+		return;
+	}
+	s->row.phase = ROW_TESTING;
+	f->row.show = false;
+}
+
+/* A visible version; last: nothing more of its column is visible.  *full: as scan_row_family. */
+static wide_status
+visible_cell(scan_state *s, scan_family *f, const entry *e, bool last, bool *full)
+{
+	version_seen(s, f, e, full);
+	if (f->row.state == FAMILY_DONE)
+		return WIDE_OK;
+	if (*full)
+	{
+		f->row.state = last ? FAMILY_HELD_LAST : FAMILY_HELD;
+		return WIDE_OK;
 	}
 	if (!f->row.show)
 		return skip_column(s, f);
@@ -393,6 +421,126 @@ hidden_cell(scan_state *s, scan_family *f, const entry *e)
 	return merge_next(f->m);
 }
 
+/* ------------------------------------------- with a merge operator */
+
+/* Reads the current column, whose first entry is the current one: its operands become versions. */
+static wide_status
+fold_column_read(scan_state *s, scan_family *f)
+{
+	fold_column *c = &f->row.folded;
+	uint8_t kind = f->view.opt.merge;
+	/* each operand expires by itself */
+	int32_t most = f->view.opt.ttl_us > 0 || s->operands ? INT32_MAX : f->view.opt.versions;
+	const entry *e;
+
+	c->n = 0;
+	f->row.version = 0;
+	while ((e = merge_entry(f->m)) != NULL && e->klen == f->row.ukey.len &&
+		   memcmp(e->ukey, f->row.ukey.data, e->klen) == 0)
+	{
+		bool counts;
+		int n = c->n;
+
+		s->stats.cells_scanned++;
+		s->stats.tombstones += e->type != ENTRY_PUT;
+		TRY(visibility_operand(&f->view, e, &counts));
+		if (counts)
+			TRY(fold_add(c, kind, most, e));
+		if (c->n > n && e->seq >= SEQ_BATCH && op_is_auto(e->seq))
+		{
+			c->v[n].provisional = true;
+			c->v[n].floor_ts = op_floor_passed(e);
+		}
+		TRY(merge_next(f->m));
+	}
+	if (s->operands)
+		return WIDE_OK;
+	fold_sum_up(c, kind);
+	if (c->n > f->view.opt.versions)
+		c->n = f->view.opt.versions;
+	return WIDE_OK;
+}
+
+/* The version as an entry, whose value lives until the next call. */
+static wide_status
+folded_entry(scan_state *s, const scan_family *f, const fold_version *v, entry *e)
+{
+	uint8_t *value = scan_row_arena(s, FOLD_WIDTH);
+
+	if (value == NULL)
+		return status_fail(WIDE_NOMEM, "out of memory for a row");
+	*e = (entry) {.ukey = f->row.ukey.data,
+				  .klen = (uint32_t) f->row.ukey.len,
+				  .rowlen = (uint32_t) s->row.key.len,
+				  .ts = v->ts,
+				  .seq = v->seq,
+				  .type = ENTRY_PUT,
+				  .vlen = fold_write(&v->value, value),
+				  .value = value};
+	return WIDE_OK;
+}
+
+/* Shows a version: see emit_cell. */
+static wide_status
+emit_folded(scan_state *s, scan_family *f, const fold_version *v, entry *e)
+{
+	wide_cell *c;
+
+	/* the value has no floor before it */
+	if (e->seq >= SEQ_BATCH)
+		e->seq &= ~(uint64_t) OP_FLOOR;
+	TRY(add_cell(s, f, e));
+	c = &s->out.cells[s->out.n - 1];
+	c->provisional = v->provisional;
+	c->floor_ts = v->floor_ts;
+	return WIDE_OK;
+}
+
+/* Goes on with the versions of the column, behind which the merge stands.  *full: as
+ * scan_row_family. */
+static wide_status
+folded_cells(scan_state *s, scan_family *f, bool *full)
+{
+	fold_column *c = &f->row.folded;
+	bool held = f->row.state == FAMILY_FOLDED;
+
+	for (; f->row.version < c->n; f->row.version++, held = false)
+	{
+		const fold_version *v = &c->v[f->row.version];
+		entry e;
+
+		if (!held)
+		{
+			visibility_verdict verdict = visibility_version(&f->view, v->ts);
+
+			if (verdict == VISIBILITY_HIDE)
+				continue;
+			if (verdict == VISIBILITY_DONE)
+				break;
+			f->row.last = verdict == VISIBILITY_LAST;
+		}
+		TRY(folded_entry(s, f, v, &e));
+		if (!held)
+			version_seen(s, f, &e, full);
+		if (f->row.state == FAMILY_DONE)
+			return WIDE_OK;
+		f->row.state = *full ? FAMILY_FOLDED : FAMILY_BETWEEN;
+		if (*full)
+			return WIDE_OK;
+		if (!f->row.show)
+			break;
+		TRY(emit_folded(s, f, v, &e));
+		if (s->row.shown >= s->row_limit && s->row.untested == 0)
+			f->row.state = FAMILY_DONE;
+		if (f->row.last || f->row.state == FAMILY_DONE)
+			break;
+	}
+	if (f->row.state != FAMILY_DONE)
+		f->row.state = FAMILY_BETWEEN;
+	f->row.steps = 0;
+	return WIDE_OK;
+}
+
 /* One entry of the row.  *full: as scan_row_family. */
 static wide_status
 family_entry(scan_state *s, scan_family *f, const entry *e, bool *full)
@@ -420,6 +568,11 @@ family_entry(scan_state *s, scan_family *f, const entry *e, bool *full)
 		f->row.qual_call = 0;
 		TRY(buffer_set(&f->row.ukey, e->ukey, e->klen));
 		visibility_column(&f->view);
+		if (f->view.opt.merge != WIDE_MERGE_NONE)
+		{
+			TRY(fold_column_read(s, f));
+			return folded_cells(s, f, full);
+		}
 	}
 	if (e->type != ENTRY_PUT)
 		s->stats.tombstones++;
@@ -434,6 +587,13 @@ family_entry(scan_state *s, scan_family *f, const entry *e, bool *full)
 wide_status
 scan_row_family(scan_state *s, scan_family *f, bool *full)
 {
+	if (f->row.state == FAMILY_FOLDED)
+	{
+		f->row.qual_call = 0;
+		TRY(folded_cells(s, f, full));
+		if (*full)
+			return WIDE_OK;
+	}
 	if (f->row.state == FAMILY_HELD || f->row.state == FAMILY_HELD_LAST)
 	{
 		bool last = f->row.state == FAMILY_HELD_LAST;

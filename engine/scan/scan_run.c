@@ -7,7 +7,8 @@
  * for each cell.  scan_block.c puts the runs of all sources together.
  *
  * A block is plain if all of its entries are puts without a time to live of their own; if each is
- * the only one of its column in its row, or only the newest version is asked for; and if the bounds
+ * the only one of its column in its row, or only the newest version is asked for and the family has
+ * no merge operator; and if the bounds
  * in its head say that the snapshot has them all and that neither the family's time to live nor a
  * limit of time hides one (visibility_all).  Then visibility_cell would answer VISIBILITY_LAST for
  * the first entry of each column (VISIBILITY_SHOW if more versions are asked for), and hide what
@@ -67,7 +68,8 @@ block_is_plain(const scan_family *f, const block_cursor *b, uint64_t seq)
 {
 	if (b->type.most != ENTRY_PUT || b->ttl.base != 0 || b->ttl.most != 0)
 		return false;
-	if ((b->flags & BLOCK_DISTINCT) == 0 && f->view.max_out > 1)
+	if ((b->flags & BLOCK_DISTINCT) == 0 &&
+		(f->view.max_out > 1 || f->view.opt.merge != WIDE_MERGE_NONE))
 		return false;
 	/* all columns of the block would be looked up for the few of one row */
 	if (f->limits.row != NULL && f->want != WIDE_WANT_COLUMNS && b->columns > BLOCK_GRID_COLUMNS)

@@ -20,6 +20,7 @@
 #include "engine/shared/cache.h"
 #include "engine/sst/block.h"
 #include "engine/set/pin.h"
+#include "engine/read/fold.h"
 #include "engine/read/merge.h"
 #include "engine/read/source.h"
 #include "engine/read/visibility.h"
@@ -58,6 +59,8 @@ typedef enum family_state
 	FAMILY_IN_COLUMN, /* row.ukey is the column */
 	FAMILY_HELD,	  /* the current entry is to be shown, but the last wide_row was full */
 	FAMILY_HELD_LAST, /* the same, and nothing more of its column is shown */
+	FAMILY_FOLDED,	  /* the merge is behind the column; a version of folded is to be shown, but the
+					   * last wide_row was full */
 	FAMILY_DONE		  /* nothing more of the row is needed */
 } family_state;
 
@@ -76,6 +79,10 @@ typedef struct family_row
 	const predicate_column *test; /* its newest visible version is to be tested */
 	wide_bytes qual;			  /* decoded, in the arena */
 	uint64_t qual_call;			  /* the call in which it was decoded */
+	/* with a merge operator */
+	fold_column folded; /* the column's versions */
+	int version;		/* index of the one that is next */
+	bool last;			/* FAMILY_FOLDED: nothing behind it is shown */
 } family_row;
 
 /* Reverse: the largest row of a family below ranges.bound. */
@@ -431,6 +438,7 @@ struct scan_state
 	bool reverse;
 	uint32_t row_cells; /* cells of one wide_row, at most */
 	uint32_t row_limit; /* cells of one row, at most; UINT32_MAX: no limit */
+	bool operands;		/* as in the spec */
 	scan_filter filter;
 	predicates pred;
 	/* what is read */

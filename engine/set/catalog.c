@@ -100,28 +100,11 @@ code_name(codec *c, char *name, size_t size)
 	}
 }
 
-wide_status
-catalog_check_options(const wide_family_options *o)
-{
-	if (o->versions < 1 || o->min_versions < 0 || o->min_versions > o->versions)
-		return status_fail(WIDE_INVALID,
-						   "versions must be at least 1 and min_versions between 0 and versions");
-	if (o->ttl_us < 0)
-		return status_fail(WIDE_INVALID, "ttl must not be negative");
-	if (o->block_size < 1024 || o->block_size > 1024 * 1024)
-		return status_fail(WIDE_INVALID, "block_size must be between 1 KiB and 1 MiB");
-	if (o->bloom > WIDE_BLOOM_PREFIX || (o->bloom == WIDE_BLOOM_PREFIX && o->bloom_prefix == 0))
-		return status_fail(WIDE_INVALID, "unknown kind of Bloom filter, or a prefix of length 0");
-	if (o->compression > WIDE_COMPRESS_ZSTD || o->compaction > WIDE_COMPACT_WINDOW)
-		return status_fail(WIDE_INVALID, "unknown kind of compression or compaction");
-	if (o->compaction == WIDE_COMPACT_WINDOW && o->window_us <= 0)
-		return status_fail(WIDE_INVALID, "the window of a windowed family must be positive");
-	return WIDE_OK;
-}
-
 static void
 code_options(codec *c, wide_family_options *o)
 {
+	uint8_t kinds;
+
 	CODE(c, o->versions);
 	CODE(c, o->min_versions);
 	CODE_SIGNED(c, o->ttl_us);
@@ -132,9 +115,12 @@ code_options(codec *c, wide_family_options *o)
 	CODE_SIGNED(c, o->compression_level);
 	CODE(c, o->keep_deleted);
 	CODE(c, o->in_memory);
-	CODE(c, o->compaction);
+	kinds = (uint8_t) (o->compaction | o->merge << 4);
+	CODE(c, kinds);
+	o->compaction = kinds & 15;
+	o->merge = kinds >> 4;
 	CODE_SIGNED(c, o->window_us);
-	if (c->p != NULL && catalog_check_options(o) != WIDE_OK)
+	if (c->p != NULL && family_check_options(o) != WIDE_OK)
 		c->p = NULL;
 }
 

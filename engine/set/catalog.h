@@ -100,9 +100,6 @@ extern wide_status catalog_family_next(wide_db *db, uint32_t *cursor, wide_famil
 
 /* --------------------------------------------------- options and floors */
 
-/* Returns WIDE_INVALID if the options contradict each other or are out of range. */
-extern wide_status catalog_check_options(const wide_family_options *o);
-
 /* Returns true if a change of options needs a floor: what was invisible could come back, or the
  * number of versions changes. */
 extern bool catalog_floor_needed(const wide_family_options *old, const wide_family_options *new);

@@ -399,6 +399,8 @@ apply_switch(wide_db *db, const version_edit *edit, gathered *g)
 		TRY(segment_lock(db, LOCK_COMMIT));
 	TRY(segment_lock(db, LOCK_SET));
 	version = atomic_load(&set->version) + 1;
+	if (edit->memtable >= 0)
+		atomic_store(&db->seg->memtables[edit->memtable].files_version, version);
 	switch_gathered(db, edit, g);
 	switch_caller(db, edit, version);
 	atomic_store(&set->version, version);

@@ -1,5 +1,6 @@
 /* family.c - finds families' slots in the shared segment, through hash tables of ids. */
 #include "engine/set/family.h"
+#include "engine/base/status.h"
 #include "engine/shared/layout.h"
 
 static uint32_t *
@@ -76,4 +77,28 @@ wide_family_defaults(wide_family_options *o)
 								.compression = WIDE_COMPRESS_ZSTD,
 								.compression_level = 1,
 								.compaction = WIDE_COMPACT_LEVELED};
+}
+
+wide_status
+family_check_options(const wide_family_options *o)
+{
+	if (o->versions < 1 || o->min_versions < 0 || o->min_versions > o->versions)
+		return status_fail(WIDE_INVALID,
+						   "versions must be at least 1 and min_versions between 0 and versions");
+	if (o->ttl_us < 0)
+		return status_fail(WIDE_INVALID, "ttl must not be negative");
+	if (o->block_size < 1024 || o->block_size > 1024 * 1024)
+		return status_fail(WIDE_INVALID, "block_size must be between 1 KiB and 1 MiB");
+	if (o->bloom > WIDE_BLOOM_PREFIX || (o->bloom == WIDE_BLOOM_PREFIX && o->bloom_prefix == 0))
+		return status_fail(WIDE_INVALID, "unknown kind of Bloom filter, or a prefix of length 0");
+	if (o->compression > WIDE_COMPRESS_ZSTD || o->compaction > WIDE_COMPACT_WINDOW)
+		return status_fail(WIDE_INVALID, "unknown kind of compression or compaction");
+	if (o->compaction == WIDE_COMPACT_WINDOW && o->window_us <= 0)
+		return status_fail(WIDE_INVALID, "the window of a windowed family must be positive");
+	if (o->merge > WIDE_MERGE_MAX_DOUBLE)
+		return status_fail(WIDE_INVALID, "unknown merge operator");
+	if (o->merge != WIDE_MERGE_NONE && (o->min_versions > 0 || o->keep_deleted))
+		return status_fail(
+			WIDE_INVALID, "a family with a merge operator has no min_versions and no keep_deleted");
+	return WIDE_OK;
 }

@@ -1,4 +1,4 @@
-/* family.h - finds a family's slot in the shared segment */
+/* family.h - a family's slot in the shared segment, and its options */
 #ifndef WIDE_FAMILY_H
 #define WIDE_FAMILY_H
 
@@ -18,5 +18,8 @@ extern family_slot *family_of_table(wide_db *db, wide_table_id table, const fami
  * recovery. */
 extern void family_enter(wide_db *db, family_slot *fs);
 extern void family_leave(wide_db *db, family_slot *fs);
+
+/* Returns WIDE_INVALID if the options contradict each other or are out of range. */
+extern wide_status family_check_options(const wide_family_options *o);
 
 #endif /* WIDE_FAMILY_H */

@@ -13,9 +13,10 @@
  *    Both are seq_cst, so one of them sees the other.
  *  - A flush makes its files part of version v, then marks the memtable
  *    MEMTABLE_FLUSHED, then goes on to v + 1 and records that as freed_version.
- *    A reader that pinned v may therefore use both the files and the memtable (the
- *    merge drops equal entries).  No reader misses both, because it finds the
- *    version changed and starts over.
+ *    No reader misses both, because it finds the version changed and starts over.  A
+ *    reader that pins v may find the memtable not marked yet, and leaves it out
+ *    because of its files_version: an operand (engine/read/fold.h) in both would count
+ *    twice.
  *  - A change takes place under LOCK_SET in this order: files_version of the family
  *    becomes set.version + 1, its list changes, set.version rises.  So a process that
  *    has pinned a version finds in files_version, without a lock, every change of the

@@ -1,9 +1,8 @@
 /*
  * memtable.c - memtables: skip lists of entries in memory that only grow.
  *
- * A list lives in one contiguous piece of memory, shared or private.  Its links
- * are offsets from the base divided by 8 ("references"), so that each process may
- * map it at another address.
+ * A list lives in one contiguous piece of memory, shared or private.  Its links are offsets from
+ * the base divided by 8 ("references"), so that each process may map it at another address.
  *
  *     0      nothing: reference 0 is the null link
  *     16     links of the head, the highest level first; the head's node is at 64
@@ -27,9 +26,9 @@
  *    bottom up, and is complete when it is linked on level 0.
  *  - Nodes are never changed (except links), moved or removed.
  *
- * Locking: none.  Inserters link with compare-and-swap (release), readers load links with acquire,
- * so a process that sees a node sees its bytes.  Callers hand out the space.  A process that dies
- * between two levels leaves a correct list and an incomplete batch: the caller holds in_crit.
+ * Locking: none.  Inserters link with compare-and-swap (release), readers load with acquire, so who
+ * sees a node sees its bytes.  Callers hand out the space.  A process that dies between two levels
+ * leaves a correct list and an incomplete batch: the caller holds in_crit.
  */
 #include <sched.h>
 #include <stdatomic.h>
@@ -781,6 +780,7 @@ memtable_switch(wide_db *db)
 		TRY(segment_lock(db, LOCK_SET));
 		t->number = ++commit->memtable_number;
 		t->freed_version = 0;
+		atomic_store(&t->files_version, 0);
 		t->made_version = atomic_load(&db->seg->set.version) + 1;
 		/* during replay the end of the log is ahead of what has been applied */
 		t->start_lsn = log_is_replayed(db) ? commit->logged_seq : log_end(db);

@@ -110,6 +110,9 @@ pin_memtables(wide_db *db, version_pin *pin)
 		/* memtable_switch is under way: it is empty, and this pin would not keep it */
 		if (t->made_version > pin->version)
 			continue;
+		/* the version has its files already: what is added up must not come twice */
+		if (atomic_load(&t->files_version) != 0 && atomic_load(&t->files_version) <= pin->version)
+			continue;
 		for (; at > 0 && number[at - 1] < t->number; at--)
 		{
 			number[at] = number[at - 1];

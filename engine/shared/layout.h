@@ -135,6 +135,7 @@ typedef struct memtable
 	uint64_t made_version;	/* pins of older versions do not have it */
 	uint64_t freed_version; /* MEMTABLE_FLUSHED: pins of this and later versions do not have it;
 							 * see pin_has_memtable */
+	_Atomic uint64_t files_version; /* its files belong to this and later versions; 0: none yet */
 
 	/* the skip list (engine/set/memtable.c) */
 	_Atomic uint32_t head; /* first node, in units of 8 bytes from region; 0 = empty */
@@ -599,6 +600,15 @@ typedef struct segment
  * The handle of one process, in private memory.  Each pointer to a *_local struct
  * belongs to the file named beside it; NULL until that file needs it.
  */
+/* A family and its operator (wide_merge), as a process has found it; family 0: none. */
+typedef struct family_merge
+{
+	wide_family_id family;
+	uint8_t merge;
+} family_merge;
+
+#define MERGES_KNOWN 64
+
 struct wide_db
 {
 	segment *seg;
@@ -620,6 +630,8 @@ struct wide_db
 	struct lock_mappings *lock_maps;  /* lock_memory.c: addresses of the chunks */
 	struct snapshot_local *snapshots; /* snapshot.c: snapshots of this process */
 	struct replay *replay;			  /* replay.c: in the process that recovers or follows */
+
+	family_merge merges[MERGES_KNOWN]; /* batch.c: by family % MERGES_KNOWN */
 
 	uint32_t locks_taken; /* one bit for each enum segment_lock that is held */
 };
