@@ -608,6 +608,9 @@ extern void wide_batch_free(wide_batch *b);
 extern wide_status wide_batch_put(wide_batch *b, wide_family_id family, wide_bytes row,
 								  wide_bytes qualifier, int64_t ts, int64_t floor_ts,
 								  int64_t ttl_us, wide_bytes value);
+/* Sets *merge to the family's merge operator (wide_merge). */
+extern wide_status wide_batch_merge_of(wide_batch *b, wide_family_id family, uint8_t *merge);
+
 /* Deletes.  ts = WIDE_TS_MAX: everything written before.  qualifier is ignored for family deletes.
  * In a family with a merge operator: WIDE_INVALID unless ts is WIDE_TS_MAX and a column or the
  * family is deleted. */

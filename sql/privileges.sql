@@ -49,6 +49,8 @@ GRANT CREATE ON SCHEMA priv TO regress_wt_owner;
 SET ROLE regress_wt_owner;
 -- key as text and as another type: the functions have one variant for each
 CREATE FOREIGN TABLE priv.t (k text COLLATE "C", v text, s text, n bigint) SERVER widetable;
+CREATE FOREIGN TABLE priv.m (k text COLLATE "C", v bigint OPTIONS (column 'c:v'), s bigint OPTIONS (column 'c:s'))
+    SERVER widetable OPTIONS (key 'k', families '{"c": {"merge": "sum"}}');
 CREATE FOREIGN TABLE priv.i (k int, v text, s text, n bigint) SERVER widetable;
 CREATE FOREIGN TABLE priv.c (k text COLLATE "C", family text, qualifier text, ts bigint, value text)
     SERVER widetable OPTIONS (table_name 'priv.t', layout 'cells');
@@ -60,15 +62,16 @@ INSERT INTO priv.i VALUES (1, 'v', 's', 1), (2, 'v', 's', 2);
 INSERT INTO priv.p VALUES ('k1', 'v'), ('n1', 'v');
 CREATE TABLE priv.chunk AS SELECT widetable.export_cells('priv.t') AS c;
 GRANT SELECT ON priv.chunk TO PUBLIC;
-GRANT SELECT ON priv.t, priv.i, priv.c, priv.p TO regress_wt_select;
-GRANT SELECT (k, v) ON priv.t, priv.i TO regress_wt_select_some;
+GRANT SELECT ON priv.t, priv.i, priv.c, priv.p, priv.m TO regress_wt_select;
+GRANT SELECT (k, v) ON priv.t, priv.i, priv.m TO regress_wt_select_some;
 GRANT SELECT (k) ON priv.c, priv.p TO regress_wt_select_some;
-GRANT INSERT ON priv.t, priv.i, priv.c, priv.p TO regress_wt_insert;
-GRANT INSERT, UPDATE ON priv.t, priv.i, priv.c, priv.p TO regress_wt_upsert;
+GRANT INSERT ON priv.t, priv.i, priv.c, priv.p, priv.m TO regress_wt_insert;
+GRANT INSERT, UPDATE ON priv.t, priv.i, priv.c, priv.p, priv.m TO regress_wt_upsert;
+GRANT INSERT (k, v), UPDATE (v) ON priv.m TO regress_wt_upsert_some;
 GRANT SELECT (k, v, n), INSERT (k, v, n), UPDATE (v, n) ON priv.t, priv.i TO regress_wt_upsert_some;
 GRANT INSERT, UPDATE (value) ON priv.c TO regress_wt_upsert_some;
 GRANT INSERT, UPDATE (v) ON priv.p TO regress_wt_upsert_some;
-GRANT SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER ON priv.t, priv.i, priv.c, priv.p TO regress_wt_all;
+GRANT SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER ON priv.t, priv.i, priv.c, priv.p, priv.m TO regress_wt_all;
 RESET ROLE;
 SELECT widetable.flush();
 
@@ -227,6 +230,10 @@ INSERT INTO priv.matrix (object, statement) VALUES
     ('put(regclass,text,text,"any",bigint,interval)', $$SELECT widetable.put('priv.t', 'k1', 's', 'x')$$),
     ('put(regclass,text,text,"any",bigint,interval)', $$SELECT widetable.put('priv.t', 'k1', 'd:s', 'x')$$),
     ('put(regclass,"any",text,"any",bigint,interval)', $$SELECT widetable.put('priv.i', 1, 'v', 'x')$$),
+    ('add(regclass,text,text,"any")', $$SELECT widetable.add('priv.m', 'k1', 'v', 1)$$),
+    ('add(regclass,text,text,"any")', $$SELECT widetable.add('priv.m', 'k1', 's', 1)$$),
+    ('add(regclass,text,text,"any")', $$SELECT widetable.add('priv.m', 'k1', 'c:s', 1)$$),
+    ('add(regclass,"any",text,"any")', $$SELECT widetable.add('priv.m', ROW('k1'), 'v', 1)$$),
     ('put(regclass,text,jsonb)', $$SELECT widetable.put('priv.t', 'k1', '{"v": "x"}'::jsonb)$$),
     ('put(regclass,text,jsonb)', $$SELECT widetable.put('priv.t', 'k1', '{"v": "x", "s": null}'::jsonb)$$),
     ('put(regclass,"any",jsonb)', $$SELECT widetable.put('priv.i', 1, '{"v": "x"}'::jsonb)$$),

@@ -55,6 +55,15 @@ $$ BEGIN IF @extschema@.library_loads() THEN PERFORM @extschema@.sql_drop_now();
 CREATE OR REPLACE FUNCTION @extschema@.ddl_command_start() RETURNS event_trigger LANGUAGE plpgsql STABLE AS
 $$ BEGIN IF @extschema@.library_loads() THEN PERFORM @extschema@.ddl_command_start_now(); END IF; END $$;
 
+-- ------------------------------------------------------- merge operators
+
+CREATE FUNCTION @extschema@.add(rel regclass, key "any", col text, value "any")
+    RETURNS void LANGUAGE C VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wt_sql_add';
+CREATE FUNCTION @extschema@.add(rel regclass, key text, col text, value "any")
+    RETURNS void LANGUAGE C VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wt_sql_add';
+COMMENT ON FUNCTION @extschema@.add(regclass, "any", text, "any") IS
+    'add a value to a cell of a family with a merge operator; reads nothing and waits for nobody';
+
 -- --------------------------------------------------- cells, out and in again
 
 CREATE FUNCTION @extschema@.export_cells(rel regclass, lower bytea DEFAULT NULL, upper bytea DEFAULT NULL)

@@ -372,12 +372,10 @@ provisional_ts(wide_batch *b, int64_t floor_ts)
 	return normalise_ts(b->row.ts, floor_ts, NULL, 0);
 }
 
-/*
- * Sets *merge to the family's operator (wide_merge).  It never changes, and ids are not used again,
- * so what was looked up once holds for the process.
- */
-static wide_status
-merge_of(wide_batch *b, wide_family_id family, uint8_t *merge)
+/* The operator never changes, and ids are not used again: what was looked up once holds for the
+ * process. */
+wide_status
+wide_batch_merge_of(wide_batch *b, wide_family_id family, uint8_t *merge)
 {
 	wide_family f;
 	family_merge *known = &b->db->merges[family % MERGES_KNOWN];
@@ -432,7 +430,7 @@ wide_batch_put(wide_batch *b, wide_family_id family, wide_bytes row, wide_bytes 
 	if (value.len > WIDE_MAX_VALUE)
 		return status_fail(WIDE_LIMIT, "a value has at most %u bytes, not %zu", WIDE_MAX_VALUE,
 						   value.len);
-	TRY(merge_of(b, family, &merge));
+	TRY(wide_batch_merge_of(b, family, &merge));
 	if (merge != WIDE_MERGE_NONE)
 		TRY(check_operand(qualifier, ttl_us, value));
 	flags = (unsigned) merge << OP_MERGE;
@@ -463,7 +461,7 @@ wide_batch_delete(wide_batch *b, wide_delete kind, wide_family_id family, wide_b
 	if (!entry_is_family_delete(&e) && qualifier.len > WIDE_MAX_QUALIFIER)
 		return status_fail(WIDE_LIMIT, "a qualifier has at most %d bytes, not %zu",
 						   WIDE_MAX_QUALIFIER, qualifier.len);
-	TRY(merge_of(b, family, &merge));
+	TRY(wide_batch_merge_of(b, family, &merge));
 	/* a compaction may have folded what this delete would tell apart */
 	if (merge != WIDE_MERGE_NONE && (!entry_is_untimed(&e) || kind == WIDE_DELETE_VERSION ||
 									 kind == WIDE_DELETE_FAMILY_VERSION))

@@ -52,6 +52,8 @@ struct replay
 	bool waiting_moved; /* which batches have committed and wait has changed since the last
 						 * wide_follow_show */
 	buffer key;			/* scratch for payload_apply */
+	uint64_t linked;	/* newest batch that the manifest lists as files and flushed_seq has not
+						 * passed; 0: none */
 
 	/* ignored records */
 	uint64_t ignored, reported; /* their number; of these, the number that a report has counted */

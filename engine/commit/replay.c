@@ -72,12 +72,30 @@
 #include "engine/commit/prepared_replay.h"
 #include "engine/commit/reserve.h"
 
+/* Returns true if files of the set are what that batch has become. */
+static bool
+has_files(wide_db *db, uint64_t seq)
+{
+	const file_slot *f = layout_files(db);
+
+	for (uint32_t i = 0; i < db->seg->set.used_files; i++)
+		if (f[i].in_use && f[i].meta.global_seq == seq)
+			return true;
+	return false;
+}
+
 wide_status
 replay_begin(wide_db *db)
 {
+	const file_slot *f = layout_files(db);
+
 	db->replay = calloc(1, sizeof(*db->replay));
 	if (db->replay == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory for recovery");
+	for (uint32_t i = 0; i < db->seg->set.used_files; i++)
+		if (f[i].in_use && f[i].meta.global_seq > db->seg->set.flushed_seq &&
+			f[i].meta.global_seq > db->replay->linked)
+			db->replay->linked = f[i].meta.global_seq;
 	/* so that a batch of which a part is in the memtable cannot fail (apply_cells) */
 	return buffer_reserve(&db->replay->key, KEY_UKEY_MAX);
 }
@@ -302,6 +320,10 @@ apply_payload(wide_db *db, applied *a)
 	wide_status st;
 
 	if (a->p->cells == 0 || a->seq <= db->seg->set.flushed_seq)
+		return apply_rest(db, a);
+	/* An earlier replay has made files of it (apply_as_files), and an edit has listed them.  Equal
+	 * entries come once, but an operand in both could be folded in one of them. */
+	if (a->seq <= db->replay->linked && has_files(db, a->seq))
 		return apply_rest(db, a);
 	if (a->p->need > db->seg->memtables[0].capacity / 2)
 		return apply_as_files(db, a);

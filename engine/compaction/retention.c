@@ -4,7 +4,7 @@
  * The rules, and why they are right, are at the top of visibility.c.  Entries come in
  * key order.  Those that are kept go out through emit in the same order, at once where
  * possible.  If a decision depends on what follows in the column, the rest of the
- * column is pending.  Beyond BUFFER_BYTES all pending entries are kept, which is always
+ * column is pending.  Beyond retention_bytes all pending entries are kept, which is always
  * right.
  *
  * Locking: none; private memory only.
@@ -24,7 +24,6 @@
 #include "engine/read/fold.h"
 #include "engine/read/visibility.h"
 
-#define BUFFER_BYTES	((size_t) 16 << 20)
 #define UNSEEN_VERSIONS 16 /* families with more versions keep all puts above the horizon */
 
 /* What the rest of the column decides about an entry. */
@@ -311,6 +310,14 @@ pending_release(retention *v, bool all)
 	return WIDE_OK;
 }
 
+/* Returns true if as much is pending as may be. */
+static bool
+pending_full(const retention *v)
+{
+	return v->pending.values.len > retention_bytes ||
+		   (size_t) v->pending.n > retention_bytes / sizeof(pending_entry);
+}
+
 /* Makes the entry pending. */
 static wide_status
 pending_add(retention *v, const entry *e, enum pending_kind kind, uint64_t newer)
@@ -333,8 +340,7 @@ keep_or_decide(retention *v, const entry *e, enum pending_kind kind, uint64_t ne
 {
 	if (kind == PENDING_KEEP && v->pending.n == 0)
 		return keep_entry(v, e);
-	if (v->pending.values.len > BUFFER_BYTES ||
-		(size_t) v->pending.n > BUFFER_BYTES / sizeof(pending_entry))
+	if (pending_full(v))
 	{
 		TRY(pending_release(v, true));
 		return keep_entry(v, e);
@@ -556,11 +562,11 @@ take_operand(retention *v, const entry *e)
 
 		v->operands.value = fold_both(v->opt.merge, v->operands.value, value);
 		h->e.vlen = fold_write(&v->operands.value, v->pending.values.data + h->value);
-		if (e->seq > h->e.seq)
-			h->e.seq = e->seq;
+		/* The sum keeps the sequence number of the first, which has the newest of its timestamp:
+		 * with that of an older timestamp it could be the key of another operand. */
 		return WIDE_OK;
 	}
-	if (v->pending.values.len > BUFFER_BYTES)
+	if (pending_full(v))
 		TRY(pending_release(v, true));
 	v->operands.versions += !same;
 	v->operands.ts = e->ts;

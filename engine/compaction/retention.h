@@ -10,12 +10,16 @@
 
 #include "engine/wide.h"
 #include "engine/base/entry.h"
+#include "engine/base/tunable.h"
 #include "engine/shared/layout.h"
 #include "engine/set/horizon.h"
 
 typedef struct retention retention;
 
 /* A job is the set of files, or the memtable, whose entries are fed. */
+/* Bytes of a column that wait for a decision, at most; and of their entries. */
+TUNABLE(size_t, retention_bytes, (size_t) 16 << 20);
+
 typedef struct retention_spec
 {
 	wide_family family;

@@ -26,11 +26,16 @@ bits_of(double d)
 	return bits;
 }
 
-/* The order of doubles in PostgreSQL: NaN is above all others. */
+/* The order of doubles in PostgreSQL, where NaN is above all others; equal ones, such as -0 and 0,
+ * by their bits, so that the order in which they are folded does not matter. */
 static bool
-double_above(double a, double b)
+double_above(uint64_t left, uint64_t right)
 {
-	return isnan(a) ? !isnan(b) : a > b;
+	double a = as_double(left), b = as_double(right);
+
+	if (isnan(a) != isnan(b))
+		return isnan(a);
+	return isnan(a) || a == b ? (int64_t) left > (int64_t) right : a > b;
 }
 
 static uint64_t
@@ -51,9 +56,9 @@ numbers(uint8_t kind, uint64_t a, uint64_t b)
 		case WIDE_MERGE_SUM_DOUBLE:
 			return bits_of(as_double(a) + as_double(b));
 		case WIDE_MERGE_MIN_DOUBLE:
-			return double_above(as_double(a), as_double(b)) ? b : a;
+			return double_above(a, b) ? b : a;
 		default:
-			return double_above(as_double(a), as_double(b)) ? a : b;
+			return double_above(a, b) ? a : b;
 	}
 }
 
@@ -99,6 +104,22 @@ fold_add(fold_column *c, uint8_t kind, int32_t most, const entry *e)
 	last->floor_ts = e->ts;
 	last->provisional = false;
 	last->value = value;
+	return WIDE_OK;
+}
+
+wide_status
+fold_add_own(fold_column *c, uint8_t kind, int32_t most, const fold_version *own)
+{
+	TRY(array_grow((void **) &c->v, c->n, &c->cap, sizeof(*c->v)));
+	memmove(c->v + 1, c->v, (size_t) c->n * sizeof(*c->v));
+	c->v[0] = *own;
+	if (c->n > 0 && own->ts <= c->v[1].ts)
+		c->v[0].ts = c->v[1].ts < INT64_MAX ? c->v[1].ts + 1 : INT64_MAX;
+	if (++c->n > most)
+	{
+		c->n--;
+		c->v[c->n - 1].value = fold_both(kind, c->v[c->n - 1].value, c->v[c->n].value);
+	}
 	return WIDE_OK;
 }
 

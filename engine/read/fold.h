@@ -5,9 +5,9 @@
  * a column at one of its versions is the fold of all operands up to that version's timestamp.  An
  * operand of no bytes changes nothing; all others have FOLD_WIDTH bytes, a number in big-endian.
  *
- * The operators are associative and commutative (sums of doubles but for their rounding), so
- * operands may be folded in any order and in any groups.  That is what lets a compaction fold those
- * that no reader tells apart.
+ * The operators are associative and commutative (sums of doubles but for rounding, and for
+ * infinities on the way), so operands may be folded in any order and in any groups.  That is what
+ * lets a compaction fold those that no reader tells apart.
  */
 #ifndef WIDE_FOLD_H
 #define WIDE_FOLD_H
@@ -63,6 +63,13 @@ typedef struct fold_column
  * Returns: WIDE_OK; WIDE_NOMEM; WIDE_CORRUPT, see fold_read.
  */
 extern wide_status fold_add(fold_column *c, uint8_t kind, int32_t most, const entry *e);
+
+/*
+ * Puts a version before all others, whose timestamps it exceeds: what the commit of the reader's
+ * batch will make of its automatic operands.  most: as above.  Returns: WIDE_OK or WIDE_NOMEM.
+ */
+extern wide_status fold_add_own(fold_column *c, uint8_t kind, int32_t most,
+								const fold_version *own);
 
 /* Makes the value of each version the fold of all up to its timestamp. */
 extern void fold_sum_up(fold_column *c, uint8_t kind);

@@ -493,6 +493,7 @@ visibility_pass(visibility *v, uint64_t *seqs, int n, const entry *last)
 	bool exists = false;
 	int there = 0;
 
+	v->fresh = false;
 	for (int i = 0; i < n; i++)
 	{
 		exists = seqs[i] <= v->seq && (v->nexcluded == 0 || !visibility_excluded(v, seqs[i]));

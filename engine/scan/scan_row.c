@@ -423,6 +423,23 @@ hidden_cell(scan_state *s, scan_family *f, const entry *e)
 
 /* ------------------------------------------- with a merge operator */
 
+/* Adds an automatic operand of the reader's batch: all of them will have one timestamp, that of the
+ * commit, as in norm_operand. */
+static wide_status
+own_operand(fold_version *own, uint8_t kind, const entry *e)
+{
+	fold value;
+
+	TRY(fold_read(e, &value));
+	own->value = own->provisional ? fold_both(kind, own->value, value) : value;
+	own->ts = own->provisional && own->ts > e->ts ? own->ts : e->ts;
+	own->seq = own->provisional && own->seq > e->seq ? own->seq : e->seq;
+	own->floor_ts = own->provisional && own->floor_ts > op_floor_passed(e) ? own->floor_ts
+																		   : op_floor_passed(e);
+	own->provisional = true;
+	return WIDE_OK;
+}
+
 /* Reads the current column, whose first entry is the current one: its operands become versions. */
 static wide_status
 fold_column_read(scan_state *s, scan_family *f)
@@ -431,6 +448,7 @@ fold_column_read(scan_state *s, scan_family *f)
 	uint8_t kind = f->view.opt.merge;
 	/* each operand expires by itself */
 	int32_t most = f->view.opt.ttl_us > 0 || s->operands ? INT32_MAX : f->view.opt.versions;
+	fold_version own = {.seq = 0};
 	const entry *e;
 
 	c->n = 0;
@@ -439,20 +457,18 @@ fold_column_read(scan_state *s, scan_family *f)
 		   memcmp(e->ukey, f->row.ukey.data, e->klen) == 0)
 	{
 		bool counts;
-		int n = c->n;
 
 		s->stats.cells_scanned++;
 		s->stats.tombstones += e->type != ENTRY_PUT;
 		TRY(visibility_operand(&f->view, e, &counts));
-		if (counts)
+		if (counts && e->seq >= SEQ_BATCH && op_is_auto(e->seq))
+			TRY(own_operand(&own, kind, e));
+		else if (counts)
 			TRY(fold_add(c, kind, most, e));
-		if (c->n > n && e->seq >= SEQ_BATCH && op_is_auto(e->seq))
-		{
-			c->v[n].provisional = true;
-			c->v[n].floor_ts = op_floor_passed(e);
-		}
 		TRY(merge_next(f->m));
 	}
+	if (own.provisional)
+		TRY(fold_add_own(c, kind, most, &own));
 	if (s->operands)
 		return WIDE_OK;
 	fold_sum_up(c, kind);
@@ -461,34 +477,34 @@ fold_column_read(scan_state *s, scan_family *f)
 	return WIDE_OK;
 }
 
-/* The version as an entry, whose value lives until the next call. */
-static wide_status
-folded_entry(scan_state *s, const scan_family *f, const fold_version *v, entry *e)
+/* The version as an entry, whose value lives until the next one. */
+static void
+folded_entry(const scan_state *s, scan_family *f, const fold_version *v, entry *e)
 {
-	uint8_t *value = scan_row_arena(s, FOLD_WIDTH);
-
-	if (value == NULL)
-		return status_fail(WIDE_NOMEM, "out of memory for a row");
 	*e = (entry) {.ukey = f->row.ukey.data,
 				  .klen = (uint32_t) f->row.ukey.len,
 				  .rowlen = (uint32_t) s->row.key.len,
 				  .ts = v->ts,
 				  .seq = v->seq,
 				  .type = ENTRY_PUT,
-				  .vlen = fold_write(&v->value, value),
-				  .value = value};
-	return WIDE_OK;
+				  .vlen = fold_write(&v->value, f->row.folded_bytes),
+				  .value = f->row.folded_bytes};
+	/* the value has no floor before it */
+	if (e->seq >= SEQ_BATCH)
+		e->seq &= ~(uint64_t) OP_FLOOR;
 }
 
 /* Shows a version: see emit_cell. */
 static wide_status
 emit_folded(scan_state *s, scan_family *f, const fold_version *v, entry *e)
 {
+	uint8_t *value = scan_row_arena(s, FOLD_WIDTH);
 	wide_cell *c;
 
-	/* the value has no floor before it */
-	if (e->seq >= SEQ_BATCH)
-		e->seq &= ~(uint64_t) OP_FLOOR;
+	if (value == NULL)
+		return status_fail(WIDE_NOMEM, "out of memory for a row");
+	memcpy(value, e->value, e->vlen);
+	e->value = value;
 	TRY(add_cell(s, f, e));
 	c = &s->out.cells[s->out.n - 1];
 	c->provisional = v->provisional;
@@ -519,7 +535,7 @@ folded_cells(scan_state *s, scan_family *f, bool *full)
 				break;
 			f->row.last = verdict == VISIBILITY_LAST;
 		}
-		TRY(folded_entry(s, f, v, &e));
+		folded_entry(s, f, v, &e);
 		if (!held)
 			version_seen(s, f, &e, full);
 		if (f->row.state == FAMILY_DONE)

@@ -80,9 +80,10 @@ typedef struct family_row
 	wide_bytes qual;			  /* decoded, in the arena */
 	uint64_t qual_call;			  /* the call in which it was decoded */
 	/* with a merge operator */
-	fold_column folded; /* the column's versions */
-	int version;		/* index of the one that is next */
-	bool last;			/* FAMILY_FOLDED: nothing behind it is shown */
+	fold_column folded;				  /* the column's versions */
+	uint8_t folded_bytes[FOLD_WIDTH]; /* the value of one of them */
+	int version;					  /* index of the one that is next */
+	bool last;						  /* FAMILY_FOLDED: nothing behind it is shown */
 } family_row;
 
 /* Reverse: the largest row of a family below ranges.bound. */

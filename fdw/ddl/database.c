@@ -263,7 +263,8 @@ copy_family(wide_family_id from, wide_family_id to, Snapshot snapshot)
 {
 	wide_scan_family f = {.id = from, .want = WIDE_WANT_ALL, .max_versions = PG_INT32_MAX};
 	wide_range all = {{(const uint8 *) "", 0}, {NULL, 0}};
-	wide_scan_spec spec = {.families = &f, .nfamilies = 1, .ranges = &all, .nranges = 1};
+	wide_scan_spec spec = {
+		.families = &f, .nfamilies = 1, .ranges = &all, .nranges = 1, .operands = true};
 	WtEngineScan *scan = wt_engine_scan_open(snapshot, &spec);
 	wide_row row;
 

@@ -36,6 +36,7 @@
 #include "fdw/ddl/database.h"
 #include "fdw/ddl/ddl_lock.h"
 #include "fdw/ddl/definition_before.h"
+#include "fdw/ddl/merge_family.h"
 #include "fdw/ddl/quota.h"
 #include "fdw/ddl/share.h"
 #include "fdw/store/background_process.h"
@@ -80,6 +81,7 @@ merge_options(uint32 bits, const wide_family_options *from, wide_family_options 
 	TAKE(WT_FAM_IN_MEMORY, in_memory);
 	TAKE(WT_FAM_COMPACTION, compaction);
 	TAKE(WT_FAM_COMPACTION, window_us);
+	TAKE(WT_FAM_MERGE, merge);
 #undef TAKE
 	return memcmp(&before, opt, sizeof(before)) != 0;
 }
@@ -88,7 +90,7 @@ merge_options(uint32 bits, const wide_family_options *from, wide_family_options 
 static uint32
 contradiction(const WtFamily *a, const WtFamily *b)
 {
-	for (uint32 bit = 1; bit <= WT_FAM_COMPACTION; bit <<= 1)
+	for (uint32 bit = 1; bit <= WT_FAM_MERGE; bit <<= 1)
 	{
 		wide_family_options opt = a->opt;
 
@@ -197,13 +199,17 @@ sync_family(WtTable *t, wide_table_id id, const WtFamily *f, const wide_family *
 	wide_batch *b = wt_batch(true);
 	wide_family_options opt;
 	wide_family_id fid;
+	bool changed;
 
 	if (old != NULL)
 		opt = old->opt;
 	else
 		wide_family_defaults(&opt);
-	if (!merge_options(f->stated, &f->opt, &opt) && old != NULL)
+	changed = merge_options(f->stated & ~WT_FAM_MERGE, &f->opt, &opt);
+	opt.merge = wt_merge_family_operator(t, f, old != NULL ? &old->opt : NULL);
+	if (!changed && old != NULL)
 		return false;
+	wt_merge_family_check(f, &opt, old != NULL ? &old->opt : NULL);
 	if (opt.min_versions > opt.versions)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

@@ -178,7 +178,8 @@ static void
 export_family(Chunk *k, const wide_family *family, wide_range *range)
 {
 	wide_scan_family f = {.id = family->id, .want = WIDE_WANT_ALL, .max_versions = PG_INT32_MAX};
-	wide_scan_spec spec = {.families = &f, .nfamilies = 1, .ranges = range, .nranges = 1};
+	wide_scan_spec spec = {
+		.families = &f, .nfamilies = 1, .ranges = range, .nranges = 1, .operands = true};
 	int64 as_of = wt_clock_as_of();
 	WtEngineScan *scan;
 	wide_row row;

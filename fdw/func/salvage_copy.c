@@ -101,7 +101,8 @@ copy_rows(Copy *c)
 	wide_scan_family f = {.id = c->from.id, .want = WIDE_WANT_ALL, .max_versions = PG_INT32_MAX};
 	KeyCopy from = c->at;
 	wide_range range = {key_bytes(&from), {NULL, 0}};
-	wide_scan_spec spec = {.families = &f, .nfamilies = 1, .ranges = &range, .nranges = 1};
+	wide_scan_spec spec = {
+		.families = &f, .nfamilies = 1, .ranges = &range, .nranges = 1, .operands = true};
 	wide_scan *volatile scan = NULL;
 	volatile wide_status st;
 

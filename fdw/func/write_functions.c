@@ -219,6 +219,21 @@ first_of_cell(const WtCellRef *refs, int n)
 	return first;
 }
 
+/* Raises 0A000 if what the function reads would miss what others add meanwhile: the cell's family
+ * has a merge operator. */
+static void
+refuse_merged(const WtCall *c, const WtCallCell *cell, const char *function)
+{
+	if (wt_change_merge_of(cell->ref.family) == WIDE_MERGE_NONE)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("%s cannot change cell \"%s\" of table \"%s\"", function, cell->name,
+					c->relname),
+			 errdetail("Its family has a merge operator: values are added without a lock."),
+			 errhint("widetable.add() adds to the cell and returns nothing.")));
+}
+
 void
 wt_write_functions_increment(WtCall *c, WtCallCell *cells, const int64 *deltas, int64 *results,
 							 int n)
@@ -229,6 +244,7 @@ wt_write_functions_increment(WtCall *c, WtCallCell *cells, const int64 *deltas, 
 	for (int i = 0; i < n; i++)
 	{
 		wt_write_functions_check_counter(c, &cells[i]);
+		refuse_merged(c, &cells[i], "increment()");
 		refs[i] = cells[i].ref;
 		wt_write_functions_check_alone(c, refs[i].column);
 		if (c->t->engine != NULL)
@@ -409,6 +425,7 @@ wt_write_functions_append(WtCall *c, WtCallCell *cell, wide_bytes addition, Stri
 {
 	WtColumn *col = cell->ref.column;
 
+	refuse_merged(c, cell, "append()");
 	if (col != NULL && col->enc != WT_ENC_TEXT && col->enc != WT_ENC_BYTES)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
@@ -535,6 +552,54 @@ wt_sql_put(PG_FUNCTION_ARGS)
 	wt_cell_argument_value(cell.ref.column, PG_GETARG_DATUM(3),
 						   get_fn_expr_argtype(fcinfo->flinfo, 3), &value);
 	wt_cell_argument_put(&c, &cell.ref, ts, ttl, wt_bytes_of(&value));
+	wt_cell_argument_finish(&c, false);
+	PG_RETURN_VOID();
+}
+
+/* Raises 0A000 unless the cell's family has a merge operator; returns it. */
+static uint8
+need_merged(const WtCall *c, const WtCallCell *cell)
+{
+	uint8 merge = wt_change_merge_of(cell->ref.family);
+
+	if (merge == WIDE_MERGE_NONE)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot add to cell \"%s\" of table \"%s\"", cell->name, c->relname),
+				 errdetail("Its family has no merge operator."),
+				 errhint("increment() adds to a counter and returns the new value. Families get a "
+						 "merge operator when they are made: families "
+						 "'{\"c\": {\"merge\": \"sum\"}}'.")));
+	return merge;
+}
+
+PG_FUNCTION_INFO_V1(wt_sql_add);
+
+Datum
+wt_sql_add(PG_FUNCTION_ARGS)
+{
+	WtCall c;
+	WtCallCell cell;
+	const char *col;
+	StringInfoData value;
+	Datum elsewhere;
+	uint8 merge;
+	WtColumn number;
+
+	if (!wt_route_call(&c, fcinfo, "add()", CMD_INSERT, ACL_INSERT | ACL_UPDATE, WT_ROUTE_CELL,
+					   &elsewhere))
+		return elsewhere;
+	col = wt_cell_argument_text(fcinfo, 2, "col");
+	wt_call_need_arg(fcinfo, 3, "value");
+	wt_call_key(&c, fcinfo);
+	wt_cell_argument_find(&c, col, ACL_INSERT | ACL_UPDATE, &cell);
+	merge = need_merged(&c, &cell);
+	/* a cell that no column shows has values of the operator's type */
+	number = wt_cell_argument_plain_column(merge >= WIDE_MERGE_SUM_DOUBLE ? FLOAT8OID : INT8OID);
+	initStringInfo(&value);
+	wt_cell_argument_value(cell.ref.column != NULL ? cell.ref.column : &number, PG_GETARG_DATUM(3),
+						   get_fn_expr_argtype(fcinfo->flinfo, 3), &value);
+	wt_cell_argument_put(&c, &cell.ref, WIDE_TS_AUTO, 0, wt_bytes_of(&value));
 	wt_cell_argument_finish(&c, false);
 	PG_RETURN_VOID();
 }

@@ -153,6 +153,9 @@ want_family(const WtTable *t, const WtFamily *f, Wanted *w)
 	if ((f->stated & WT_FAM_COMPACTION) && f->opt.compaction != WIDE_COMPACT_LEVELED)
 		refuse(t, f, "Compaction by windows of time is a setting of HBase's store engine.",
 			   "Leave \"compaction\" out; hbase.hstore.engine.class is set with HBase's shell.");
+	if (f->stated & WT_FAM_MERGE)
+		refuse(t, f, "HBase has no families with a merge operator.",
+			   "Leave \"merge\" out; increment() adds to a counter.");
 	/* deletes hide what was written before them, and not what is written after */
 	if (t->versions_given)
 		add_attribute(w, "NEW_VERSION_BEHAVIOR", t->versions_exact ? "true" : "false");

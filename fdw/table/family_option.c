@@ -24,9 +24,9 @@
 #define MAX_BLOCK (1024 * 1024)
 
 /* In the order of the bits WT_FAM_* */
-static const char *const family_options[] = {"versions",	 "min_versions", "ttl",
-											 "keep_deleted", "bloom",		 "block_size",
-											 "compression",	 "in_memory",	 "compaction"};
+static const char *const family_options[] = {
+	"versions",	  "min_versions", "ttl",	   "keep_deleted", "bloom",
+	"block_size", "compression",  "in_memory", "compaction",   "merge"};
 
 /* The same for their values: hints about wrong ones */
 static const char *const valid_values[] = {
@@ -39,7 +39,11 @@ static const char *const valid_values[] = {
 	"Valid values are: \"zstd\", \"zstd:LEVEL\" with a level from 1 to 22, \"none\".",
 	"Valid values are: true, false.",
 	"Valid values are: \"leveled\", \"window:INTERVAL\", for example \"window:1 day\".",
+	"Valid values are: \"sum\", \"min\", \"max\", \"or\", \"and\".",
 };
+
+/* From WIDE_MERGE_SUM on; the operators of doubles follow them in the same order */
+static const char *const operators[] = {"sum", "min", "max", "or", "and"};
 
 /* As wt_option_bad_value, of an option of a family. */
 static _Noreturn void
@@ -152,6 +156,15 @@ take_compaction(WtFamily *f, const char *s)
 	return true;
 }
 
+static bool
+take_merge(wide_family_options *opt, const char *s)
+{
+	for (int i = 0; i < (int) lengthof(operators); i++)
+		if (strcmp(s, operators[i]) == 0)
+			opt->merge = (uint8) (WIDE_MERGE_SUM + i);
+	return opt->merge != WIDE_MERGE_NONE;
+}
+
 /* Takes the value of the option that the bit stands for. */
 static bool
 take_value(WtFamily *f, uint32 option, const JsonbValue *v)
@@ -190,8 +203,10 @@ take_value(WtFamily *f, uint32 option, const JsonbValue *v)
 		case WT_FAM_IN_MEMORY:
 			f->opt.in_memory = on;
 			return v->type == jbvBool;
-		default:
+		case WT_FAM_COMPACTION:
 			return take_compaction(f, s);
+		default:
+			return take_merge(&f->opt, s);
 	}
 }
 
@@ -346,6 +361,14 @@ seconds_text(int64 us)
 	return psprintf(INT64_FORMAT " seconds", us / USECS_PER_SEC);
 }
 
+const char *
+wt_family_option_operator(uint8 merge)
+{
+	if (merge >= WIDE_MERGE_SUM_DOUBLE)
+		merge -= WIDE_MERGE_SUM_DOUBLE - WIDE_MERGE_SUM;
+	return merge == WIDE_MERGE_NONE ? "none" : operators[merge - WIDE_MERGE_SUM];
+}
+
 char *
 wt_family_option_text(uint32 option, const wide_family_options *o)
 {
@@ -373,10 +396,12 @@ wt_family_option_text(uint32 option, const wide_family_options *o)
 			return psprintf("\"zstd:%d\"", o->compression_level);
 		case WT_FAM_IN_MEMORY:
 			return pstrdup(o->in_memory ? "true" : "false");
-		default:
+		case WT_FAM_COMPACTION:
 			if (o->compaction == WIDE_COMPACT_WINDOW)
 				return psprintf("\"window:%s\"", seconds_text(o->window_us));
 			return pstrdup("\"leveled\"");
+		default:
+			return psprintf("\"%s\"", wt_family_option_operator(o->merge));
 	}
 }
 
@@ -386,7 +411,8 @@ wt_family_option_json(const wide_family_options *o)
 	StringInfoData s;
 
 	initStringInfo(&s);
-	for (int i = 0; i < (int) lengthof(family_options); i++)
+	/* the last one is the merge operator, which most have not */
+	for (int i = 0; i < (int) lengthof(family_options) - (o->merge == WIDE_MERGE_NONE); i++)
 		appendStringInfo(&s, "%s\"%s\": %s", i ? ", " : "{", family_options[i],
 						 wt_family_option_text(1u << i, o));
 	appendStringInfoChar(&s, '}');

@@ -16,6 +16,9 @@
  */
 extern List *wt_family_option_parse(const char *text);
 
+/* Returns: the name of a merge operator (wide_merge). */
+extern const char *wt_family_option_operator(uint8 merge);
+
 /* Returns: the name of the option that a bit WT_FAM_* stands for. */
 extern const char *wt_family_option_name(uint32 option);
 

@@ -103,6 +103,7 @@ typedef struct WtFamily
 #define WT_FAM_COMPRESSION	0x0040
 #define WT_FAM_IN_MEMORY	0x0080
 #define WT_FAM_COMPACTION	0x0100
+#define WT_FAM_MERGE		0x0200
 
 #define WT_MAX_FAMILIES 64 /* of one table */
 

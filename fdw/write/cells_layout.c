@@ -296,7 +296,10 @@ wt_cells_layout_delete(WtModify *m, TupleTableSlot *planSlot)
 
 	if (!claim_version(m, CMD_DELETE, planSlot, &v))
 		return false;
-	wt_change_delete(m->t, WIDE_DELETE_VERSION, v.family, v.key, v.qual, v.ts);
+	if (wt_change_merge_of(v.family) != WIDE_MERGE_NONE)
+		wt_change_delete(m->t, WIDE_DELETE_COLUMN, v.family, v.key, v.qual, WIDE_TS_MAX);
+	else
+		wt_change_delete(m->t, WIDE_DELETE_VERSION, v.family, v.key, v.qual, v.ts);
 	return true;
 }
 
@@ -351,6 +354,32 @@ leave_place(WtModify *m, const WtVersion *from)
 	pfree(unconstify(uint8 *, again.data));
 }
 
+/*
+ * Of a family with a merge operator a cell is set as a whole, and does not move.  Returns: false if
+ * the version is not of such a family.
+ */
+static bool
+update_merged(WtModify *m, TupleTableSlot *slot, const WtVersion *old, const WtVersion *to,
+			  bool moves)
+{
+	if (wt_change_merge_of(old->family) == WIDE_MERGE_NONE &&
+		wt_change_merge_of(to->family) == WIDE_MERGE_NONE)
+		return false;
+	if (moves)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("a cell of a family with a merge operator cannot be moved"),
+				 errdetail("Table \"%s\", key %s.", RelationGetRelationName(m->rel),
+						   wt_key_text(m->t, old->key)),
+				 errhint("INSERT the value where it is to be added, and DELETE it here.")));
+	if (value_is_null(m, slot))
+		wt_change_delete(m->t, WIDE_DELETE_COLUMN, old->family, old->key, old->qual, WIDE_TS_MAX);
+	else
+		wt_change_set(m->t, old->family, old->key, old->qual, WIDE_TS_AUTO, PG_INT64_MIN, 0,
+					  slot_value(m, slot));
+	return true;
+}
+
 bool
 wt_cells_layout_update(WtModify *m, TupleTableSlot *slot, TupleTableSlot *planSlot, const bool *set)
 {
@@ -363,6 +392,8 @@ wt_cells_layout_update(WtModify *m, TupleTableSlot *slot, TupleTableSlot *planSl
 	moves = may_move(m, set);
 	from = old;
 	to = new_version(m, slot, set, &old);
+	if (update_merged(m, slot, &old, &to, moves))
+		return true;
 	stays = wt_version_move_same_cell(&to, &old) && to.ts == old.ts;
 	/* what this transaction has written without a timestamp gets it at commit, also now */
 	provisional = m->wrote_before &&

@@ -469,7 +469,7 @@ update_row(WtDirectModify *d, ForeignScanState *node, TupleTableSlot *slot)
 		{
 			resetStringInfo(&d->value);
 			wt_cell_value_encode(c, a->value, &d->value);
-			wt_change_put(st->t, family, key, qual, WIDE_TS_AUTO, st->floors[a->column], 0,
+			wt_change_set(st->t, family, key, qual, WIDE_TS_AUTO, st->floors[a->column], 0,
 						  wt_bytes_of(&d->value));
 			puts = true;
 		}

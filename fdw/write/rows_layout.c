@@ -459,9 +459,9 @@ apply_writes(WtModify *m, wide_bytes key)
 		if (w->remove)
 			continue;
 		r = &refs[n++];
-		if (w->ts_set && r->found)
+		if (w->ts_set && r->found && wt_change_merge_of(r->family) == WIDE_MERGE_NONE)
 			move_shown(m, key, w, r);
-		wt_change_put(m->t, r->family, key, w->qual, w->ts, r->floor_ts, 0, w->value);
+		wt_change_set(m->t, r->family, key, w->qual, w->ts, r->floor_ts, 0, w->value);
 	}
 }
 
@@ -494,7 +494,8 @@ copy_row(WtModify *m, wide_bytes from, wide_bytes to)
 {
 	wide_scan_family fam[WT_MAX_FAMILIES];
 	wide_range range = wt_cell_read_row_range(from, &m->range);
-	wide_scan_spec spec = {.families = fam, .nfamilies = m->e.nall, .ranges = &range, .nranges = 1};
+	wide_scan_spec spec = {
+		.families = fam, .nfamilies = m->e.nall, .ranges = &range, .nranges = 1, .operands = true};
 	WtEngineScan *scan;
 	wide_row row;
 

@@ -6,8 +6,10 @@
 
 #include "fdw/xact/change.h"
 
+#include "fdw/store/error.h"
 #include "fdw/store/row_lock.h"
 #include "fdw/table/engine.h"
+#include "fdw/table/key_text.h"
 #include "fdw/table/write_error.h"
 #include "fdw/xact/wal_usage.h"
 
@@ -40,6 +42,63 @@ wt_change_leave_out(WtTable *t, WtWriter *w, CmdType op, const wide_family_id *f
 	return changed == WT_CHANGED_BY_COMMAND;
 }
 
+uint8
+wt_change_merge_of(wide_family_id family)
+{
+	uint8 merge = WIDE_MERGE_NONE;
+
+	if (wt_engine_of(family) == NULL)
+		wt_error_check(wide_batch_merge_of(wt_batch(true), family, &merge),
+					   "could not find a family");
+	return merge;
+}
+
+/* The engine has refused a put: raises 42804 or 0A000 if that was because it cannot be added. */
+static void
+raise_operand(WtTable *t, wide_family_id family, wide_bytes key, int64 ttl_us, wide_bytes value)
+{
+	if (wt_change_merge_of(family) == WIDE_MERGE_NONE)
+		return;
+	if (ttl_us > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("a cell of a family with a merge operator has no time to live of its own"),
+				 errdetail("Table \"%s\", key %s.", t->table_name, wt_key_text(t, key)),
+				 errhint("Option \"ttl\" of the family expires each value that was added.")));
+	ereport(ERROR,
+			(errcode(ERRCODE_DATATYPE_MISMATCH),
+			 errmsg("a value of %zu bytes cannot be added to a cell of a family with a merge "
+					"operator",
+					value.len),
+			 errdetail("Table \"%s\", key %s: the family's values have 8 bytes.", t->table_name,
+					   wt_key_text(t, key)),
+			 errhint("Give the value as bigint or double precision, or use widetable.add().")));
+}
+
+/* The engine has refused a delete: raises 0A000 if that was because it would tell apart what was
+ * added. */
+static void
+raise_partial_delete(WtTable *t, wide_family_id family, wide_bytes key)
+{
+	if (wt_change_merge_of(family) == WIDE_MERGE_NONE)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("cells of a family with a merge operator are deleted as a whole"),
+			 errdetail("Table \"%s\", key %s: what was added may be kept as one sum.",
+					   t->table_name, wt_key_text(t, key)),
+			 errhint("Delete the column, the family or the row, without a timestamp.")));
+}
+
+void
+wt_change_set(WtTable *t, wide_family_id family, wide_bytes key, wide_bytes qual, int64 ts,
+			  int64 floor_ts, int64 ttl_us, wide_bytes value)
+{
+	if (wt_change_merge_of(family) != WIDE_MERGE_NONE)
+		wt_change_delete(t, WIDE_DELETE_COLUMN, family, key, qual, WIDE_TS_MAX);
+	wt_change_put(t, family, key, qual, ts, floor_ts, ttl_us, value);
+}
+
 void
 wt_change_put(WtTable *t, wide_family_id family, wide_bytes key, wide_bytes qual, int64 ts,
 			  int64 floor_ts, int64 ttl_us, wide_bytes value)
@@ -53,6 +112,8 @@ wt_change_put(WtTable *t, wide_family_id family, wide_bytes key, wide_bytes qual
 		return;
 	}
 	st = wide_batch_put(wt_batch(true), family, key, qual, ts, floor_ts, ttl_us, value);
+	if (unlikely(st == WIDE_INVALID))
+		raise_operand(t, family, key, ttl_us, value);
 	if (unlikely(st != WIDE_OK))
 		wt_write_error_check(st, t, key);
 	wt_wal_usage_charge();
@@ -71,6 +132,8 @@ wt_change_delete(WtTable *t, wide_delete kind, wide_family_id family, wide_bytes
 		return;
 	}
 	st = wide_batch_delete(wt_batch(true), kind, family, key, qual, ts);
+	if (unlikely(st == WIDE_INVALID))
+		raise_partial_delete(t, family, key);
 	if (unlikely(st != WIDE_OK))
 		wt_write_error_check(st, t, key);
 	wt_wal_usage_charge();

@@ -25,6 +25,16 @@ extern bool wt_change_leave_out(WtTable *t, WtWriter *w, CmdType op, const wide_
 extern void wt_change_put(WtTable *t, wide_family_id family, wide_bytes key, wide_bytes qual,
 						  int64 ts, int64 floor_ts, int64 ttl_us, wide_bytes value);
 
+/*
+ * The same, but the cell then has this value also in a family with a merge operator, where a put is
+ * added to what is there.
+ */
+extern void wt_change_set(WtTable *t, wide_family_id family, wide_bytes key, wide_bytes qual,
+						  int64 ts, int64 floor_ts, int64 ttl_us, wide_bytes value);
+
+/* Returns: the family's merge operator (wide_merge). */
+extern uint8 wt_change_merge_of(wide_family_id family);
+
 /* Adds a delete; arguments as wide_batch_delete(). */
 extern void wt_change_delete(WtTable *t, wide_delete kind, wide_family_id family, wide_bytes key,
 							 wide_bytes qual, int64 ts);

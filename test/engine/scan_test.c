@@ -483,6 +483,43 @@ test_old_versions(void **state)
 	}
 }
 
+/* The newer versions of a column are passed over together, and the snapshot has none of them before
+ * that: the next column begins anew. */
+static void
+test_unseen_versions(void **state)
+{
+	wide_scan_family f = {.want = WIDE_WANT_ALL, .max_versions = 10};
+	wide_range all = {{(const uint8_t *) "", 0}, {NULL, 0}};
+	wide_scan_spec spec = {.families = &f,
+						   .nfamilies = 1,
+						   .ranges = &all,
+						   .nranges = 1,
+						   .ts_min = INT64_MIN,
+						   .ts_max = 1500};
+	wide_snapshot *snap;
+	wide_scan *scan;
+	wide_row row;
+	store s;
+
+	(void) state;
+	begin(&s, 10, WIDE_BLOOM_ROW);
+	f.id = fam[0];
+	for (int i = 0; i < 6; i++)
+		store_put(&s, fam[0], "r", "a", 2000 + i, "x");
+	for (int i = 0; i < 9; i++)
+		store_put(&s, fam[0], "r", "b", 1000 + i, "y");
+	assert_ok(snapshot_take(s.db, NULL, NULL, &snap));
+	for (int i = 0; i < 3; i++)
+		store_put(&s, fam[0], "r", "a", 3000 + i, "z");
+	assert_ok(wide_flush(s.db));
+	assert_ok(wide_scan_open(s.db, snap, &spec, &scan));
+	assert_ok(wide_scan_next(scan, &row));
+	assert_int_equal(row.ncells, 9);
+	wide_scan_close(scan);
+	wide_snapshot_release(snap);
+	store_drop(&s);
+}
+
 /* A row of many blocks: all its bytes stay valid until the next call, in one piece or in parts. */
 static void
 test_wide_row(void **state)
@@ -775,6 +812,7 @@ main(void)
 		cmocka_unit_test(test_time_and_key_skip_files),
 		cmocka_unit_test(test_time_filter),
 		cmocka_unit_test(test_old_versions),
+		cmocka_unit_test(test_unseen_versions),
 		cmocka_unit_test(test_wide_row),
 		cmocka_unit_test(test_seeks),
 		cmocka_unit_test(test_moves_on),

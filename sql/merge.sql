@@ -1,0 +1,158 @@
+--
+-- Families with a merge operator: a put is added to what is there.
+--
+SET client_min_messages = warning;
+SET timezone = 'UTC';
+CREATE FOREIGN TABLE mg_hits (url text COLLATE "C", n bigint OPTIONS (column 'c:n'), lo bigint OPTIONS (column 'lo:ms'),
+        hi bigint OPTIONS (column 'hi:ms'), first timestamptz OPTIONS (column 'lo:at'), last timestamptz OPTIONS (column 'hi:at'),
+        cost double precision OPTIONS (column 's:cost'), title text OPTIONS (column 'f:title'))
+    SERVER widetable OPTIONS (key 'url', families
+        '{"f": {}, "c": {"merge": "sum"}, "lo": {"merge": "min"}, "hi": {"merge": "max"}, "s": {"merge": "sum"}}');
+CREATE FOREIGN TABLE mg_hits_cells (url text COLLATE "C", family text, qualifier text COLLATE "C", ts bigint, value bytea)
+    SERVER widetable OPTIONS (table_name 'public.mg_hits', key 'url', layout 'cells');
+
+-- INSERT and COPY add, and replace what has no operator
+INSERT INTO mg_hits VALUES ('/a', 1, 20, 20, '2026-01-02', '2026-01-02', 0.5, 'one');
+INSERT INTO mg_hits VALUES ('/a', 1, 10, 10, '2026-01-01', '2026-01-01', 0.25, 'two'), ('/b', 1, 7, 7, NULL, NULL, 1, NULL);
+COPY mg_hits (url, n, hi) FROM stdin;
+/a	40	30
+/c	2	5
+/a	2	1
+\.
+SELECT * FROM mg_hits;
+-- one statement that adds to a row twice, and a function
+SELECT widetable.add('mg_hits', '/a', 'n', 5), widetable.add('mg_hits', '/a', 'n', -1::bigint), widetable.add('mg_hits', '/a', 'cost', 1);
+SELECT widetable.add('mg_hits', '/d', 'c:other', 3), widetable.add('mg_hits', '/d', 's:other', 0.5);
+SELECT url, n, cost FROM mg_hits ORDER BY url DESC;
+SELECT widetable.get('mg_hits', '/d');
+SELECT family, qualifier, value FROM mg_hits_cells WHERE url = '/d';
+-- put adds, too
+SELECT widetable.put('mg_hits', '/c', 'n', 8), widetable.put('mg_hits', '/c', '{"c:n": "90", "f:title": "three"}'::jsonb);
+SELECT n, title FROM mg_hits WHERE url = '/c';
+
+-- UPDATE sets, DELETE starts anew
+UPDATE mg_hits SET n = 1000 WHERE url = '/a' RETURNING n, lo, hi;
+UPDATE mg_hits SET n = n + 1, lo = NULL WHERE url = '/a' RETURNING n, lo, hi;
+UPDATE mg_hits h SET n = v.x FROM (VALUES ('/b', 5::bigint)) v(u, x) WHERE h.url = v.u;
+INSERT INTO mg_hits (url, n, lo) VALUES ('/a', 1, 77), ('/b', 1, 77);
+SELECT url, n, lo, hi FROM mg_hits WHERE url <= '/b';
+DELETE FROM mg_hits WHERE url = '/b';
+INSERT INTO mg_hits (url, n) VALUES ('/b', 3);
+SELECT url, n, lo, hi FROM mg_hits WHERE url = '/b';
+-- a row that moves takes along what was added
+UPDATE mg_hits SET url = '/z' WHERE url = '/a';
+SELECT url, n, lo, hi, cost FROM mg_hits;
+
+-- a transaction sees what it adds; a savepoint undoes it
+BEGIN;
+INSERT INTO mg_hits (url, n) VALUES ('/b', 10);
+SAVEPOINT s;
+INSERT INTO mg_hits (url, n) VALUES ('/b', 100);
+DELETE FROM mg_hits WHERE url = '/c';
+INSERT INTO mg_hits (url, n) VALUES ('/c', 100);
+SELECT url, n FROM mg_hits WHERE url < '/d';
+ROLLBACK TO s;
+INSERT INTO mg_hits (url, n) VALUES ('/b', 1000);
+UPDATE mg_hits SET n = 7 WHERE url = '/c';
+INSERT INTO mg_hits (url, n) VALUES ('/c', 1);
+SELECT url, n FROM mg_hits WHERE url < '/d';
+COMMIT;
+SELECT url, n FROM mg_hits WHERE url < '/d';
+
+-- flushed, compacted, added to again; conditions, aggregates, order
+SELECT widetable.flush();
+SELECT widetable.compact('mg_hits');
+SELECT url, n FROM mg_hits WHERE n > 5 ORDER BY url;
+INSERT INTO mg_hits (url, n) SELECT '/' || chr(97 + i % 4), i FROM generate_series(1, 1000) i;
+SELECT url, n FROM mg_hits WHERE n > 5 ORDER BY url DESC;
+SELECT count(*), sum(n), max(n) FROM mg_hits;
+SELECT widetable.flush();
+SELECT count(*), sum(n), max(n) FROM mg_hits;
+SELECT url, sum(n) FROM mg_hits GROUP BY url ORDER BY url LIMIT 2;
+SELECT url, n FROM mg_hits WHERE url IN ('/a', '/d') AND n < 200000;
+SELECT h.url, h.n FROM (VALUES ('/a'), ('/x'), ('/c')) v(u) JOIN mg_hits h ON h.url = v.u ORDER BY 1;
+
+-- what cannot be added, or told apart
+SELECT widetable.increment('mg_hits', '/a', 'n', 1);
+SELECT widetable.increment('mg_hits', '/a', '{"n": 1}'::jsonb);
+SELECT widetable.append('mg_hits', '/a', 'c:n', 'x');
+SELECT widetable.check_and_mutate('mg_hits', '/a', 'n', 'is not null', NULL::bigint, '[{"increment": {"n": 1}}]');
+SELECT widetable.check_and_mutate('mg_hits', '/a', 'n', '>', 0::bigint, '[{"put": {"n": 1}}]');
+SELECT widetable.add('mg_hits', '/a', 'title', 'x');
+SELECT widetable.add('mg_hits', '/a', 'n', 'x');
+SELECT widetable.add('mg_hits', '/a', 'n', NULL::bigint);
+SELECT widetable.add('mg_hits', '/a', 'c:other', 'text');
+SELECT widetable.put('mg_hits', '/a', 'c:other', 5);
+SELECT widetable.put('mg_hits', '/a', 'n', 5, ttl => '1 day');
+SELECT widetable.delete_version('mg_hits', '/a', 'n');
+SELECT widetable.delete_column('mg_hits', '/a', 'n', 5);
+SELECT widetable.delete_family('mg_hits', '/a', 'c', 5);
+SELECT widetable.delete_family_version('mg_hits', '/a', 'c', 5);
+INSERT INTO mg_hits_cells (url, family, qualifier, value) VALUES ('/a', 'c', 'n', '\x05');
+UPDATE mg_hits_cells SET qualifier = 'm' WHERE url = '/a' AND family = 'c';
+
+-- layout cells: INSERT adds, UPDATE sets, DELETE starts anew
+DELETE FROM mg_hits;
+INSERT INTO mg_hits_cells (url, family, qualifier, value) VALUES ('/a', 'c', 'n', '\x0000000000000005'), ('/a', 'c', 'n', '\x0000000000000006');
+SELECT url, family, qualifier, value FROM mg_hits_cells;
+UPDATE mg_hits_cells SET value = '\x0000000000000001' WHERE family = 'c';
+INSERT INTO mg_hits_cells (url, family, qualifier, value) VALUES ('/a', 'c', 'n', '\x0000000000000006');
+SELECT url, family, qualifier, value FROM mg_hits_cells;
+DELETE FROM mg_hits_cells WHERE family = 'c';
+SELECT url, family, qualifier, value FROM mg_hits_cells;
+
+-- a chunk of cells has what was added, not what it comes to; TRUNCATE keeps the operator
+CREATE FOREIGN TABLE mg_kept (k int, n bigint OPTIONS (column 'c:n'), ts bigint OPTIONS (timestamp_of 'n'))
+    SERVER widetable OPTIONS (key 'k', families '{"c": {"merge": "sum", "versions": 3}}');
+CREATE FOREIGN TABLE mg_kept_cells (k int, family text, qualifier text COLLATE "C", ts bigint, version int, value bytea)
+    SERVER widetable OPTIONS (table_name 'public.mg_kept', key 'k', layout 'cells');
+INSERT INTO mg_kept SELECT 1, i, i FROM generate_series(1, 5) i;
+SELECT ts, version, value FROM mg_kept_cells;
+CREATE TABLE mg_chunks AS SELECT widetable.export_cells('mg_kept') AS c;
+BEGIN;
+TRUNCATE mg_kept;
+INSERT INTO mg_kept VALUES (2, 1, 1), (2, 2, 2);
+SELECT widetable.import_cells('mg_kept', c) FROM mg_chunks;
+SELECT k, ts, version, value FROM mg_kept_cells;
+COMMIT;
+SELECT widetable.flush();
+SELECT widetable.compact('mg_kept');
+SELECT k, ts, version, value FROM mg_kept_cells;
+-- with a timestamp that is set the value is, too
+UPDATE mg_kept SET n = 100, ts = 9 WHERE k = 1;
+SELECT k, ts, version, value FROM mg_kept_cells WHERE k = 1;
+SET widetable.as_of = '1970-01-01 00:00:00.000002+00';
+SELECT k, n FROM mg_kept;
+RESET widetable.as_of;
+
+-- a map shows bytes
+CREATE FOREIGN TABLE mg_maps (k int, m jsonb OPTIONS (family 'c')) SERVER widetable OPTIONS (key 'k', families '{"c": {"merge": "sum"}}');
+SELECT widetable.add('mg_maps', 1, 'c:a', 5), widetable.add('mg_maps', 1, 'c:b', 6), widetable.add('mg_maps', 1, 'c:a', 5);
+SELECT * FROM mg_maps;
+INSERT INTO mg_maps VALUES (1, '{"b": "\\x0000000000000001"}');
+UPDATE mg_maps SET m = m || '{"a": "\\x0000000000000002"}';
+SELECT * FROM mg_maps;
+INSERT INTO mg_maps VALUES (1, '{"b": "text"}');
+
+-- definitions
+ALTER FOREIGN TABLE mg_kept OPTIONS (SET families '{"c": {"merge": "max", "versions": 3}}');
+ALTER FOREIGN TABLE mg_kept OPTIONS (SET families '{"c": {"merge": "sum", "versions": 4}}');
+ALTER FOREIGN TABLE mg_kept OPTIONS (SET families '{"c": {"merge": "sum", "versions": 3, "ttl": "1 day"}}');
+ALTER FOREIGN TABLE mg_kept OPTIONS (SET families '{"c": {"versions": 3, "block_size": 4096}}');
+ALTER FOREIGN TABLE mg_kept ADD COLUMN x int OPTIONS (column 'c:x');
+ALTER FOREIGN TABLE mg_kept ADD COLUMN x double precision OPTIONS (column 'c:x');
+ALTER FOREIGN TABLE mg_kept ADD COLUMN x bigint OPTIONS (column 'c:x', encoding 'hex');
+ALTER FOREIGN TABLE mg_kept ADD COLUMN x bigint OPTIONS (column 'c:x', encoding 'counter');
+ALTER FOREIGN TABLE mg_hits OPTIONS (SET families
+    '{"f": {"merge": "sum"}, "c": {"merge": "sum"}, "lo": {"merge": "min"}, "hi": {"merge": "max"}, "s": {"merge": "sum"}}');
+CREATE FOREIGN TABLE mg_wrong (k int, n bigint OPTIONS (column 'c:n')) SERVER widetable OPTIONS (key 'k', families '{"c": {"merge": "product"}}');
+CREATE FOREIGN TABLE mg_wrong (k int, n double precision OPTIONS (column 'c:n')) SERVER widetable OPTIONS (key 'k', families '{"c": {"merge": "or"}}');
+CREATE FOREIGN TABLE mg_wrong (k int, n timestamptz OPTIONS (column 'c:n')) SERVER widetable OPTIONS (key 'k', families '{"c": {"merge": "sum"}}');
+CREATE FOREIGN TABLE mg_wrong (k int, n bigint OPTIONS (column 'c:n'), x double precision OPTIONS (column 'c:x')) SERVER widetable
+    OPTIONS (key 'k', families '{"c": {"merge": "sum"}}');
+CREATE FOREIGN TABLE mg_wrong (k int, n bigint OPTIONS (column 'c:n')) SERVER widetable OPTIONS (key 'k', families '{"c": {"merge": "sum", "keep_deleted": true}}');
+CREATE FOREIGN TABLE mg_wrong (k int, n text OPTIONS (column 'c:n')) SERVER widetable OPTIONS (table_name 'public.mg_kept', key 'k');
+SELECT options->'merge' AS merge FROM widetable.pg_stat_widetable_families WHERE table_name = 'public.mg_kept';
+
+DROP FOREIGN TABLE mg_hits, mg_hits_cells, mg_kept, mg_kept_cells, mg_maps;
+DROP TABLE mg_chunks;
