@@ -204,3 +204,40 @@ SELECT product, sold, cents / 100.0 AS income FROM product_stats;
 SELECT h AS hour, coalesce(n, 0) AS n
 FROM generate_series(timestamptz '2015-05-20 18:00', '2015-05-20 21:00', '1 hour') h
 LEFT JOIN page_hours p ON p.page = '/projects/xdotool/' AND p.hour = h ORDER BY h;
+
+-- ------------------------------------------------------------ without locks
+-- increment locks the row and returns the new count.  Where nobody asks for the count at
+-- once, families with a merge operator count by themselves: INSERT adds, and neither reads
+-- nor waits for anybody.  The whole log at once, line by line:
+CREATE FOREIGN TABLE page_totals (
+    page   text COLLATE "C",
+    hits   bigint      OPTIONS (column 'c:hits'),
+    bytes  bigint      OPTIONS (column 'c:bytes'),
+    first  timestamptz OPTIONS (column 'lo:at'),
+    last   timestamptz OPTIONS (column 'hi:at')
+) SERVER widetable OPTIONS (key 'page', families '{"c": {"merge": "sum"}, "lo": {"merge": "min"}, "hi": {"merge": "max"}}');
+INSERT INTO page_totals SELECT path, 1, bytes, at, at FROM log;
+SELECT * FROM page_totals ORDER BY hits DESC LIMIT 3;
+SELECT count(*) AS pages, sum(hits) AS hits FROM page_totals;
+-- The same as a query over the log, row by row:
+SELECT count(*) AS differ FROM (SELECT path, count(*) AS n, sum(bytes) AS b, min(at) AS a, max(at) AS z FROM log GROUP BY path) l
+FULL JOIN page_totals p ON p.page = l.path WHERE (n, b, a, z) IS DISTINCT FROM (hits, bytes, first, last);
+-- One more visit, from anywhere, in a transaction with whatever else happens
+BEGIN;
+INSERT INTO page_totals VALUES ('/projects/xdotool/', 1, 500, '2015-05-21', '2015-05-21');
+SELECT widetable.add('page_totals', '/projects/xdotool/', 'hits', 1);
+SELECT hits, last FROM page_totals WHERE page = '/projects/xdotool/';
+ROLLBACK;
+SELECT hits, last FROM page_totals WHERE page = '/projects/xdotool/';
+-- A sum over the last minute: each value that was added expires by itself.
+CREATE FOREIGN TABLE last_minute (host text COLLATE "C", hits bigint OPTIONS (column 'm:hits'))
+    SERVER widetable OPTIONS (key 'host', families '{"m": {"merge": "sum", "ttl": "1 minute"}}');
+INSERT INTO last_minute VALUES ('web1', 1);
+SELECT read_at('40 seconds');
+INSERT INTO last_minute VALUES ('web1', 10);
+SELECT * FROM last_minute;
+SELECT read_at('70 seconds');
+SELECT * FROM last_minute;
+SELECT read_at('110 seconds');
+SELECT * FROM last_minute;
+RESET widetable.clock;

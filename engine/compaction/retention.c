@@ -118,7 +118,7 @@ struct retention
 	{
 		int slot;		  /* the pending entry that has their sum; -1: none */
 		int32_t versions; /* timestamps of operands up to the horizon so far */
-		int64_t ts;		  /* the last one */
+		int64_t ts;		  /* the last of them */
 		fold value;
 	} operands;
 
@@ -537,10 +537,40 @@ take_put(retention *v, const entry *e)
 						  0);
 }
 
-/*
- * Takes an operand up to the horizon.  It is folded into the one before it if no reader can tell
- * them apart: see "Merge operators" in visibility.c.  In a gap there may be a delete between them.
+/* Returns true if no reader has, or ever will have, a snapshot from seq `from` up to before `to`.
  */
+static bool
+nobody_between(const retention *v, uint64_t from, uint64_t to)
+{
+	if (v->fresh == 0 || to > v->fresh)
+		return false;
+	for (int i = 0; i < v->nranges; i++)
+		if (v->ranges[i].first < to && v->ranges[i].last >= from)
+			return false;
+	return true;
+}
+
+/*
+ * Returns true if the operand is folded into the slot because no reader can tell them apart: see
+ * "Merge operators" in visibility.c.  A delete that would mask one of them alone comes before both
+ * in the column, is outside the job and not known, or may be in a gap.
+ */
+static bool
+operand_folds(const retention *v, const entry *e)
+{
+	const entry *to;
+
+	if (v->operands.slot < 0 || v->gap_to != 0)
+		return false;
+	to = &v->pending.entries[v->operands.slot].e;
+	if (to->seq <= v->horizon && e->seq <= v->horizon)
+		return v->operands.ts == e->ts ||
+			   (v->opt.ttl_us == 0 && v->operands.versions >= v->opt.versions);
+	return v->opt.versions == 1 && v->opt.ttl_us == 0 && e->seq < to->seq && to->seq <= v->known &&
+		   !v->row.delete_above && !v->column.delete_above && nobody_between(v, e->seq, to->seq);
+}
+
+/* Takes an operand: folds it into the one before it, or begins a sum with it. */
 static wide_status
 take_operand(retention *v, const entry *e)
 {
@@ -548,15 +578,13 @@ take_operand(retention *v, const entry *e)
 	uint8_t bytes[FOLD_WIDTH];
 	entry copy = *e;
 	fold value;
-	bool same = v->operands.versions > 0 && v->operands.ts == e->ts;
 
 	visibility_row_masks(v->row.deletes.d, v->row.deletes.n, e, &covered, &exact);
 	if (covered != NO_DELETE || exact != NO_DELETE || v->column.delete_seq > e->seq ||
-		e->ts < v->expire_before)
+		(e->seq <= v->horizon && e->ts < v->expire_before))
 		return WIDE_OK;
 	TRY(fold_read(e, &value));
-	if (v->operands.slot >= 0 && v->gap_to == 0 &&
-		(same || (v->opt.ttl_us == 0 && v->operands.versions >= v->opt.versions)))
+	if (operand_folds(v, e))
 	{
 		pending_entry *h = &v->pending.entries[v->operands.slot];
 
@@ -568,8 +596,11 @@ take_operand(retention *v, const entry *e)
 	}
 	if (pending_full(v))
 		TRY(pending_release(v, true));
-	v->operands.versions += !same;
-	v->operands.ts = e->ts;
+	if (e->seq <= v->horizon && (v->operands.versions == 0 || v->operands.ts != e->ts))
+	{
+		v->operands.versions++;
+		v->operands.ts = e->ts;
+	}
 	v->operands.value = value;
 	/* room for the sum also where this one has no bytes */
 	(void) fold_write(&value, bytes);
@@ -605,16 +636,13 @@ nobody_sees(retention *v, const entry *e)
 	}
 	v->above.seqs[v->above.n++ % UNSEEN_VERSIONS] = e->seq;
 	v->above.ts = e->ts;
-	if (!displaced || dead > v->fresh)
+	if (!displaced)
 		return false;
 	/* a single newer version displaces it at its birth; several have to be alive together */
 	if (v->most > 1 && (v->row.delete_above || v->column.delete_above || v->gap_to != 0 ||
 						v->nfloors > 0 || dead > v->known))
 		return false;
-	for (int i = 0; i < v->nranges; i++)
-		if (v->ranges[i].first < dead && v->ranges[i].last >= e->seq)
-			return false;
-	return true;
+	return nobody_between(v, e->seq, dead);
 }
 
 wide_status
@@ -639,7 +667,9 @@ retention_feed(retention *v, const entry *e)
 		v->column.above = true;
 		if (!entry_is_put(e))
 			v->column.delete_above = true;
-		else if (v->opt.merge == WIDE_MERGE_NONE && nobody_sees(v, e))
+		else if (v->opt.merge != WIDE_MERGE_NONE)
+			return take_operand(v, e);
+		else if (nobody_sees(v, e))
 			return WIDE_OK;
 		return keep_or_decide(v, e, PENDING_KEEP, 0);
 	}

@@ -75,8 +75,10 @@
  * column, and each has the value of all operands with its timestamp or an older one.  So
  * operands older than the last version are told apart by nothing, and are folded into it;
  * in a family with a TTL each expires by itself, and only those with one timestamp are
- * folded.  For that to be the same whatever has been folded, the family has no floors,
- * min_versions or keep_deleted, its puts no TTL of their own, and its deletes no timestamp
+ * folded.  With one version and no TTL, operands above the horizon are folded, too, if no
+ * reader has a snapshot that has one of them only, and no delete can be between them.
+ * For that to be the same whatever has been folded, the family has no floors, min_versions
+ * or keep_deleted, its puts no TTL of their own, and its deletes no timestamp
  * (wide_batch_delete): each masks all that came before it.
  *
  * COMPACTION, with horizon H
