@@ -79,7 +79,8 @@ for i in 1 2 3; do
 	q "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'widetable keeper'" "UPDATE t SET v = 'without $i' WHERE k = 'k3'" >/dev/null
 	echo "UPDATE t SET v = 'idle $i' WHERE k = 'k4'; SELECT 'done $i';" >&8
 	wait_output idle "done $i"
-	busy
+	# until then nothing flushes, and max_slot_wal_keep_size lets the log go
+	begun; busy
 done
 exec 8>&-
 want=$(q "$SUM")
