@@ -468,8 +468,13 @@ typedef enum wide_merge
 	/* or a double */
 	WIDE_MERGE_SUM_DOUBLE,
 	WIDE_MERGE_MIN_DOUBLE,
-	WIDE_MERGE_MAX_DOUBLE
+	WIDE_MERGE_MAX_DOUBLE,
+	/* registers of a HyperLogLog: a count of distinct values; engine/read/fold.h has the bytes */
+	WIDE_MERGE_HLL
 } wide_merge;
+
+#define WIDE_HLL_BITS	   12 /* of a hash, which choose the register */
+#define WIDE_HLL_REGISTERS (1 << WIDE_HLL_BITS)
 
 typedef struct wide_family_options
 {
@@ -485,7 +490,7 @@ typedef struct wide_family_options
 	uint8_t in_memory;	  /* blocks have high priority in the block cache */
 	uint8_t compaction;	  /* wide_compaction */
 	/* wide_merge; does not change, and with one neither do versions and ttl_us, min_versions is 0
-	 * and keep_deleted not set */
+	 * and keep_deleted not set; with WIDE_MERGE_HLL versions is 1 and ttl_us is 0 */
 	uint8_t merge;
 	int64_t window_us; /* for WIDE_COMPACT_WINDOW: interval of time that has files of its own */
 } wide_family_options;
@@ -603,7 +608,7 @@ extern void wide_batch_free(wide_batch *b);
  * timestamp.
  *
  * In a family with a merge operator the put is an operand and replaces nothing.  WIDE_INVALID if
- * the value has not 8 bytes (or none, under the empty qualifier), or with ttl_us.
+ * the value is not one of the operator (or none, under the empty qualifier), or with ttl_us.
  */
 extern wide_status wide_batch_put(wide_batch *b, wide_family_id family, wide_bytes row,
 								  wide_bytes qualifier, int64_t ts, int64_t floor_ts,

@@ -214,10 +214,14 @@ CREATE FOREIGN TABLE page_totals (
     hits   bigint      OPTIONS (column 'c:hits'),
     bytes  bigint      OPTIONS (column 'c:bytes'),
     first  timestamptz OPTIONS (column 'lo:at'),
-    last   timestamptz OPTIONS (column 'hi:at')
-) SERVER widetable OPTIONS (key 'page', families '{"c": {"merge": "sum"}, "lo": {"merge": "min"}, "hi": {"merge": "max"}}');
+    last   timestamptz OPTIONS (column 'hi:at'),
+    visitors bigint    OPTIONS (column 'u:cookies')
+) SERVER widetable OPTIONS (key 'page', families '{"c": {"merge": "sum"}, "lo": {"merge": "min"}, "hi": {"merge": "max"}, "u": {"merge": "hll"}}');
 INSERT INTO page_totals SELECT path, 1, bytes, at, at FROM log;
+-- How many different visitors: a count of distinct values, to which a value of any type is added.
+SELECT count(*) FROM (SELECT widetable.add('page_totals', path, 'visitors', cookie) FROM log) x;
 SELECT * FROM page_totals ORDER BY hits DESC LIMIT 3;
+SELECT path, count(DISTINCT cookie) AS exactly FROM log WHERE path IN ('/favicon.ico', '/style2.css', '/reset.css') GROUP BY path ORDER BY count(*) DESC;
 SELECT count(*) AS pages, sum(hits) AS hits FROM page_totals;
 -- The same as a query over the log, row by row:
 SELECT count(*) AS differ FROM (SELECT path, count(*) AS n, sum(bytes) AS b, min(at) AS a, max(at) AS z FROM log GROUP BY path) l
@@ -229,15 +233,15 @@ SELECT widetable.add('page_totals', '/projects/xdotool/', 'hits', 1);
 SELECT hits, last FROM page_totals WHERE page = '/projects/xdotool/';
 ROLLBACK;
 SELECT hits, last FROM page_totals WHERE page = '/projects/xdotool/';
--- A sum over the last minute: each value that was added expires by itself.
-CREATE FOREIGN TABLE last_minute (host text COLLATE "C", hits bigint OPTIONS (column 'm:hits'))
-    SERVER widetable OPTIONS (key 'host', families '{"m": {"merge": "sum", "ttl": "1 minute"}}');
-INSERT INTO last_minute VALUES ('web1', 1);
-SELECT read_at('40 seconds');
-INSERT INTO last_minute VALUES ('web1', 10);
-SELECT * FROM last_minute;
-SELECT read_at('70 seconds');
-SELECT * FROM last_minute;
-SELECT read_at('110 seconds');
-SELECT * FROM last_minute;
+-- A sum over the last hour: each value that was added expires by itself.
+CREATE FOREIGN TABLE last_hour (host text COLLATE "C", hits bigint OPTIONS (column 'h:hits'), at timestamptz OPTIONS (timestamp_of 'hits'))
+    SERVER widetable OPTIONS (key 'host', families '{"h": {"merge": "sum", "ttl": "1 hour"}}');
+INSERT INTO last_hour VALUES ('web1', 1, now() - interval '50 min'), ('web1', 10, now() - interval '20 min'), ('web1', 100, now() - interval '1 min');
+SELECT hits FROM last_hour;
+SELECT read_at('20 min');
+SELECT hits FROM last_hour;
+SELECT read_at('50 min');
+SELECT hits FROM last_hour;
+SELECT read_at('65 min');
+SELECT hits FROM last_hour;
 RESET widetable.clock;

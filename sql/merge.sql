@@ -154,5 +154,42 @@ CREATE FOREIGN TABLE mg_wrong (k int, n bigint OPTIONS (column 'c:n')) SERVER wi
 CREATE FOREIGN TABLE mg_wrong (k int, n text OPTIONS (column 'c:n')) SERVER widetable OPTIONS (table_name 'public.mg_kept', key 'k');
 SELECT options->'merge' AS merge FROM widetable.pg_stat_widetable_families WHERE table_name = 'public.mg_kept';
 
+-- counts of distinct values
+CREATE FOREIGN TABLE mg_seen (url text COLLATE "C", n bigint OPTIONS (column 'c:n'), visitors bigint OPTIONS (column 'u:v'), words bigint OPTIONS (column 'u:w'))
+    SERVER widetable OPTIONS (key 'url', families '{"c": {"merge": "sum"}, "u": {"merge": "hll"}}');
+INSERT INTO mg_seen SELECT '/a', 1, i % 1000 FROM generate_series(1, 5000) i;
+SELECT * FROM mg_seen;
+SELECT widetable.add('mg_seen', '/a', 'visitors', 5), widetable.add('mg_seen', '/a', 'visitors', 5::bigint),
+       widetable.add('mg_seen', '/a', 'words', 'one'::text), widetable.add('mg_seen', '/a', 'words', 'two'), widetable.add('mg_seen', '/a', 'words', 'one'),
+       widetable.add('mg_seen', '/b', 'u:other', 1.5), widetable.add('mg_seen', '/b', 'visitors', '2026-01-01'::date);
+SELECT * FROM mg_seen;
+SELECT widetable.flush();
+INSERT INTO mg_seen SELECT '/a', 1, i FROM generate_series(1, 100000) i;
+SELECT url, n, abs(visitors - 100000) < 3000 AS about, words FROM mg_seen WHERE visitors > 1;
+CREATE TEMP TABLE mg_then AS SELECT * FROM mg_seen;
+SELECT widetable.flush();
+SELECT widetable.compact('mg_seen');
+SELECT count(*) AS same FROM mg_seen JOIN mg_then USING (url, n, visitors) WHERE url = '/a';
+SELECT sum(words), max(words), count(visitors) FROM mg_seen;
+BEGIN;
+SAVEPOINT s;
+SELECT widetable.add('mg_seen', '/b', 'visitors', i) FROM generate_series(1, 20) i;
+SELECT visitors FROM mg_seen WHERE url = '/b';
+ROLLBACK TO s;
+SELECT visitors FROM mg_seen WHERE url = '/b';
+COMMIT;
+UPDATE mg_seen SET url = '/c' WHERE url = '/b';
+UPDATE mg_seen SET visitors = 5;
+UPDATE mg_seen SET visitors = NULL WHERE url = '/a';
+INSERT INTO mg_seen VALUES ('/a', 0, 7), ('/a', 0, 7), ('/a', 0, 8);
+SELECT url, visitors, words FROM mg_seen;
+SELECT widetable.put('mg_seen', '/a', 'u:x', 'abcd'::text);
+SELECT widetable.put('mg_seen', '/a', 'visitors', '\xffff01'::bytea);
+CREATE FOREIGN TABLE mg_wrong (k int, v text OPTIONS (column 'u:v')) SERVER widetable OPTIONS (key 'k', families '{"u": {"merge": "hll"}}');
+CREATE FOREIGN TABLE mg_wrong (k int, v bigint OPTIONS (column 'u:v', encoding 'hll')) SERVER widetable OPTIONS (key 'k', families '{"u": {}}');
+CREATE FOREIGN TABLE mg_wrong (k int, v bigint OPTIONS (column 'u:v')) SERVER widetable OPTIONS (key 'k', families '{"u": {"merge": "hll", "ttl": "1 day"}}');
+CREATE FOREIGN TABLE mg_wrong (k text COLLATE "C", v bigint OPTIONS (column 'u:v')) SERVER widetable OPTIONS (table_name 'public.mg_seen', key 'k');
+DROP FOREIGN TABLE mg_seen;
+
 DROP FOREIGN TABLE mg_hits, mg_hits_cells, mg_kept, mg_kept_cells, mg_maps;
 DROP TABLE mg_chunks;

@@ -399,15 +399,14 @@ wide_batch_merge_of(wide_batch *b, wide_family_id family, uint8_t *merge)
 
 /* Checks that a put can be an operand: see wide_batch_put. */
 static wide_status
-check_operand(wide_bytes qualifier, int64_t ttl_us, wide_bytes value)
+check_operand(uint8_t merge, wide_bytes qualifier, int64_t ttl_us, wide_bytes value)
 {
 	if (ttl_us > 0)
 		return status_fail(WIDE_INVALID, "an operand of a family with a merge operator has no time "
 										 "to live of its own");
-	if (value.len != FOLD_WIDTH && (value.len > 0 || qualifier.len > 0))
+	if (!fold_fits(merge, value.len) || (value.len == 0 && qualifier.len > 0))
 		return status_fail(WIDE_INVALID,
-						   "an operand of a family with a merge operator has %d bytes, not %zu",
-						   FOLD_WIDTH, value.len);
+						   "%zu bytes are no operand of a family with a merge operator", value.len);
 	return WIDE_OK;
 }
 
@@ -432,7 +431,7 @@ wide_batch_put(wide_batch *b, wide_family_id family, wide_bytes row, wide_bytes 
 						   value.len);
 	TRY(wide_batch_merge_of(b, family, &merge));
 	if (merge != WIDE_MERGE_NONE)
-		TRY(check_operand(qualifier, ttl_us, value));
+		TRY(check_operand(merge, qualifier, ttl_us, value));
 	flags = (unsigned) merge << OP_MERGE;
 	TRY(batch_key(b, row, qualifier, false));
 	if (ts != WIDE_TS_AUTO)

@@ -43,6 +43,7 @@ struct norm
 	int64_t floor;	  /* floor of that put */
 	int64_t *avoid;	  /* timestamps of its other puts */
 	int navoid, avoid_cap;
+	uint8_t *registers; /* of two cells, with WIDE_MERGE_HLL; NULL: not needed yet */
 };
 
 wide_status
@@ -74,6 +75,7 @@ normalise_free(norm *n)
 	buffer_free(&n->row);
 	free(n->deletes);
 	free(n->avoid);
+	free(n->registers);
 	pool_free(n, sizeof(*n));
 }
 
@@ -191,6 +193,7 @@ norm_avoid(norm *n)
 typedef struct operands
 {
 	int at; /* -1: none so far */
+	uint8_t kind;
 	bool several;
 	fold value;
 } operands;
@@ -199,7 +202,7 @@ typedef struct operands
 static wide_status
 operands_end(norm *n, operands *o)
 {
-	uint8_t bytes[FOLD_WIDTH];
+	uint8_t bytes[FOLD_MOST];
 	bool several = o->several;
 	entry *e;
 
@@ -208,7 +211,7 @@ operands_end(norm *n, operands *o)
 		return WIDE_OK;
 	e = &n->c.e[o->at];
 	e->value = bytes;
-	e->vlen = fold_write(&o->value, bytes);
+	e->vlen = fold_write(o->kind, &o->value, bytes);
 	return op_merge_column_copy(&n->c, e);
 }
 
@@ -220,18 +223,26 @@ static wide_status
 norm_operand(norm *n, operands *automatic, operands *stated, const entry *e, int left, bool *stays)
 {
 	operands *o = op_is_auto(e->seq) ? automatic : stated;
-	fold value;
 
 	if (o == stated && o->at >= 0 && n->c.e[o->at].ts != e->ts)
 	{
 		TRY(operands_end(n, o));
 		o->at = -1;
 	}
-	TRY(fold_read(e, &value));
 	*stays = o->at < 0;
 	o->several = !*stays;
-	o->value = *stays ? value : fold_both(op_merge_kind(e->seq), o->value, value);
-	o->at = *stays ? left : o->at;
+	if (*stays)
+	{
+		o->kind = op_merge_kind(e->seq);
+		if (o->kind == WIDE_MERGE_HLL && n->registers == NULL &&
+			(n->registers = malloc((size_t) 2 * WIDE_HLL_REGISTERS)) == NULL)
+			return op_list_no_memory();
+		o->value = (fold) {.registers = o == stated && n->registers != NULL
+											? n->registers + WIDE_HLL_REGISTERS
+											: n->registers};
+		o->at = left;
+	}
+	TRY(fold_take(o->kind, &o->value, e->value, e->vlen));
 	if (o == stated)
 		return WIDE_OK;
 	if (*stays)

@@ -116,10 +116,11 @@ struct retention
 	/* with a merge operator: operands of the column that are folded */
 	struct
 	{
-		int slot;		  /* the pending entry that has their sum; -1: none */
+		int slot;		  /* the pending entry that gets their sum; -1: none */
 		int32_t versions; /* timestamps of operands up to the horizon so far */
 		int64_t ts;		  /* the last of them */
 		fold value;
+		uint8_t *registers; /* with WIDE_MERGE_HLL */
 	} operands;
 
 	/* entries of the column that the rest of it decides about, and all that follow them */
@@ -188,6 +189,13 @@ retention_new(const retention_spec *spec, retention_emit_fn emit, void *arg, ret
 		least = n < least ? n : least;
 	}
 	v->fewest = least < v->most ? least : INT32_MAX;
+	v->operands.slot = -1;
+	if (v->opt.merge == WIDE_MERGE_HLL &&
+		(v->operands.registers = malloc(WIDE_HLL_REGISTERS)) == NULL)
+	{
+		retention_free(v);
+		return status_fail(WIDE_NOMEM, "out of memory for a compaction");
+	}
 	*out = v;
 	return WIDE_OK;
 }
@@ -205,6 +213,7 @@ retention_free(retention *v)
 	free(v->column.deletes.d);
 	free(v->column.barriers);
 	free(v->pending.entries);
+	free(v->operands.registers);
 	free(v);
 }
 
@@ -275,6 +284,22 @@ pending_masks(const entry *d, const entry *c)
 	return d->type == ENTRY_DELETE_COLUMN ? c->ts <= d->ts : c->ts == d->ts;
 }
 
+/* The sum of operands is complete: writes it. */
+static wide_status
+operands_end(retention *v)
+{
+	uint8_t bytes[FOLD_MOST];
+	pending_entry *h;
+
+	if (v->operands.slot < 0)
+		return WIDE_OK;
+	h = &v->pending.entries[v->operands.slot];
+	v->operands.slot = -1;
+	h->value = v->pending.values.len;
+	h->e.vlen = fold_write(v->opt.merge, &v->operands.value, bytes);
+	return buffer_append(&v->pending.values, bytes, h->e.vlen);
+}
+
 /* Decides about the pending entries and keeps those that stay, in order.  all: everything stays,
  * because the column goes on. */
 static wide_status
@@ -284,6 +309,7 @@ pending_release(retention *v, bool all)
 	pending_entry *h = v->pending.entries;
 	int n = v->pending.n;
 
+	TRY(operands_end(v));
 	/* backwards, because what follows an entry decides about it */
 	for (int i = n - 1; i >= 0; i--)
 	{
@@ -306,7 +332,6 @@ pending_release(retention *v, bool all)
 	}
 	v->pending.n = 0;
 	v->pending.values.len = 0;
-	v->operands.slot = -1;
 	return WIDE_OK;
 }
 
@@ -360,7 +385,6 @@ take_column(retention *v, const entry *e)
 	v->column.any_put = v->column.above = v->column.delete_above = false;
 	v->above.n = 0;
 	v->column.nputs = 0;
-	v->operands.slot = -1;
 	v->operands.versions = 0;
 	memset(v->column.ranks, 0, (size_t) v->nfloors * sizeof(*v->column.ranks));
 	v->column.nbarriers = 0;
@@ -575,25 +599,17 @@ static wide_status
 take_operand(retention *v, const entry *e)
 {
 	uint64_t covered = NO_DELETE, exact = NO_DELETE;
-	uint8_t bytes[FOLD_WIDTH];
-	entry copy = *e;
-	fold value;
+	entry empty = *e;
 
 	visibility_row_masks(v->row.deletes.d, v->row.deletes.n, e, &covered, &exact);
 	if (covered != NO_DELETE || exact != NO_DELETE || v->column.delete_seq > e->seq ||
 		(e->seq <= v->horizon && e->ts < v->expire_before))
 		return WIDE_OK;
-	TRY(fold_read(e, &value));
+	/* The sum keeps the sequence number of the first, which has the newest of its timestamp: with
+	 * that of an older timestamp it could be the key of another operand. */
 	if (operand_folds(v, e))
-	{
-		pending_entry *h = &v->pending.entries[v->operands.slot];
-
-		v->operands.value = fold_both(v->opt.merge, v->operands.value, value);
-		h->e.vlen = fold_write(&v->operands.value, v->pending.values.data + h->value);
-		/* The sum keeps the sequence number of the first, which has the newest of its timestamp:
-		 * with that of an older timestamp it could be the key of another operand. */
-		return WIDE_OK;
-	}
+		return fold_take(v->opt.merge, &v->operands.value, e->value, e->vlen);
+	TRY(operands_end(v));
 	if (pending_full(v))
 		TRY(pending_release(v, true));
 	if (e->seq <= v->horizon && (v->operands.versions == 0 || v->operands.ts != e->ts))
@@ -601,15 +617,11 @@ take_operand(retention *v, const entry *e)
 		v->operands.versions++;
 		v->operands.ts = e->ts;
 	}
-	v->operands.value = value;
-	/* room for the sum also where this one has no bytes */
-	(void) fold_write(&value, bytes);
-	copy.value = bytes;
-	copy.vlen = FOLD_WIDTH;
-	TRY(pending_add(v, &copy, PENDING_KEEP, 0));
+	empty.vlen = 0;
+	TRY(pending_add(v, &empty, PENDING_KEEP, 0));
 	v->operands.slot = v->pending.n - 1;
-	v->pending.entries[v->operands.slot].e.vlen = e->vlen;
-	return WIDE_OK;
+	v->operands.value = (fold) {.registers = v->operands.registers};
+	return fold_take(v->opt.merge, &v->operands.value, e->value, e->vlen);
 }
 
 /*

@@ -62,49 +62,122 @@ numbers(uint8_t kind, uint64_t a, uint64_t b)
 	}
 }
 
-fold
-fold_both(uint8_t kind, fold a, fold b)
+static wide_status
+corrupt(uint32_t len)
 {
-	if (!a.any || !b.any)
-		return a.any ? a : b;
-	return (fold) {numbers(kind, a.number, b.number), true};
+	return status_fail(WIDE_CORRUPT, "%u bytes are no value of a family with a merge operator",
+					   len);
+}
+
+static void
+greater_of_each(uint8_t *registers, const uint8_t *other)
+{
+	for (int i = 0; i < WIDE_HLL_REGISTERS; i++)
+		registers[i] = registers[i] > other[i] ? registers[i] : other[i];
+}
+
+static wide_status
+take_registers(fold *f, const uint8_t *value, uint32_t len)
+{
+	if (!f->any)
+		memset(f->registers, 0, WIDE_HLL_REGISTERS);
+	f->any = true;
+	if (len == WIDE_HLL_REGISTERS)
+	{
+		greater_of_each(f->registers, value);
+		return WIDE_OK;
+	}
+	for (const uint8_t *end = value + len; value < end; value += 3)
+	{
+		uint32_t i = (uint32_t) value[0] << 8 | value[1];
+
+		if (i >= WIDE_HLL_REGISTERS)
+			return corrupt(len);
+		if (value[2] > f->registers[i])
+			f->registers[i] = value[2];
+	}
+	return WIDE_OK;
 }
 
 wide_status
-fold_read(const entry *e, fold *out)
+fold_take(uint8_t kind, fold *f, const uint8_t *value, uint32_t len)
 {
-	*out = (fold) {0, e->vlen > 0};
-	if (e->vlen == FOLD_WIDTH)
-		out->number = get_u64be(e->value);
-	else if (e->vlen > 0)
-		return status_fail(WIDE_CORRUPT,
-						   "a value of a family with a merge operator has %u bytes instead of %d",
-						   e->vlen, FOLD_WIDTH);
+	if (!fold_fits(kind, len))
+		return corrupt(len);
+	if (len == 0)
+		return WIDE_OK;
+	if (kind == WIDE_MERGE_HLL)
+		return take_registers(f, value, len);
+	f->number = f->any ? numbers(kind, f->number, get_u64be(value)) : get_u64be(value);
+	f->any = true;
 	return WIDE_OK;
+}
+
+/* Adds what is folded already. */
+static void
+join(uint8_t kind, fold *f, const fold *other)
+{
+	if (!other->any)
+		return;
+	if (kind != WIDE_MERGE_HLL)
+		f->number = f->any ? numbers(kind, f->number, other->number) : other->number;
+	else if (f->any)
+		greater_of_each(f->registers, other->registers);
+	else
+		memcpy(f->registers, other->registers, WIDE_HLL_REGISTERS);
+	f->any = true;
+}
+
+static uint32_t
+write_registers(const uint8_t *registers, uint8_t *p)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < WIDE_HLL_REGISTERS; i++)
+		n += registers[i] != 0;
+	if (n > FOLD_SPARSE)
+	{
+		memcpy(p, registers, WIDE_HLL_REGISTERS);
+		return WIDE_HLL_REGISTERS;
+	}
+	for (uint32_t i = 0; i < WIDE_HLL_REGISTERS; i++)
+		if (registers[i] != 0)
+		{
+			*p++ = (uint8_t) (i >> 8);
+			*p++ = (uint8_t) i;
+			*p++ = registers[i];
+		}
+	return 3 * n;
+}
+
+uint32_t
+fold_write(uint8_t kind, const fold *f, uint8_t *p)
+{
+	uint64_t bits = __builtin_bswap64(f->number);
+
+	if (!f->any)
+		return 0;
+	if (kind == WIDE_MERGE_HLL)
+		return write_registers(f->registers, p);
+	memcpy(p, &bits, FOLD_WIDTH);
+	return FOLD_WIDTH;
 }
 
 wide_status
 fold_add(fold_column *c, uint8_t kind, int32_t most, const entry *e)
 {
-	fold value;
 	fold_version *last = c->n > 0 ? &c->v[c->n - 1] : NULL;
 
-	TRY(fold_read(e, &value));
 	if (last != NULL && (last->ts == e->ts || c->n >= most))
 	{
-		last->value = fold_both(kind, last->value, value);
-		if (e->seq > last->seq)
-			last->seq = e->seq;
-		return WIDE_OK;
+		last->seq = e->seq > last->seq ? e->seq : last->seq;
+		return fold_take(kind, &last->value, e->value, e->vlen);
 	}
 	TRY(array_grow((void **) &c->v, c->n, &c->cap, sizeof(*c->v)));
 	last = &c->v[c->n++];
-	last->ts = e->ts;
-	last->seq = e->seq;
-	last->floor_ts = e->ts;
-	last->provisional = false;
-	last->value = value;
-	return WIDE_OK;
+	*last = (fold_version) {
+		.ts = e->ts, .seq = e->seq, .floor_ts = e->ts, .value.registers = c->registers};
+	return fold_take(kind, &last->value, e->value, e->vlen);
 }
 
 wide_status
@@ -118,7 +191,7 @@ fold_add_own(fold_column *c, uint8_t kind, int32_t most, const fold_version *own
 	if (++c->n > most)
 	{
 		c->n--;
-		c->v[c->n - 1].value = fold_both(kind, c->v[c->n - 1].value, c->v[c->n].value);
+		join(kind, &c->v[c->n - 1].value, &c->v[c->n].value);
 	}
 	return WIDE_OK;
 }
@@ -127,5 +200,5 @@ void
 fold_sum_up(fold_column *c, uint8_t kind)
 {
 	for (int i = c->n - 2; i >= 0; i--)
-		c->v[i].value = fold_both(kind, c->v[i].value, c->v[i + 1].value);
+		join(kind, &c->v[i].value, &c->v[i + 1].value);
 }

@@ -3,11 +3,17 @@
  *
  * There each put is an operand: it does not replace what is there but is added to it.  The value of
  * a column at one of its versions is the fold of all operands up to that version's timestamp.  An
- * operand of no bytes changes nothing; all others have FOLD_WIDTH bytes, a number in big-endian.
+ * operand of no bytes changes nothing; all others have FOLD_WIDTH bytes, a number in big-endian,
+ * but for WIDE_MERGE_HLL.
  *
  * The operators are associative and commutative (sums of doubles but for rounding, and for
  * infinities on the way), so operands may be folded in any order and in any groups.  That is what
  * lets a compaction fold those that no reader tells apart.
+ *
+ * WIDE_MERGE_HLL: the registers of a HyperLogLog (Flajolet et al. 2007), which PostgreSQL's
+ * lib/hyperloglog.c fills and counts; folding takes the greater one of each.  Stored are either all
+ * of them, a byte each, or up to FOLD_SPARSE that are not zero, in ascending order: two bytes with
+ * the number of the register, big-endian, and its value.
  */
 #ifndef WIDE_FOLD_H
 #define WIDE_FOLD_H
@@ -16,30 +22,33 @@
 #include "engine/base/bytes.h"
 #include "engine/base/entry.h"
 
-#define FOLD_WIDTH 8
+#define FOLD_WIDTH	8
+#define FOLD_SPARSE 1024
+#define FOLD_MOST	WIDE_HLL_REGISTERS /* bytes of a value, at most */
 
 /* An operand, or several that are folded. */
 typedef struct fold
 {
-	uint64_t number; /* the bits of an int64_t or a double */
-	bool any;		 /* false: no bytes */
+	bool any;			/* false: no bytes */
+	uint64_t number;	/* the bits of an int64_t or a double */
+	uint8_t *registers; /* WIDE_MERGE_HLL: room for WIDE_HLL_REGISTERS, the caller's */
 } fold;
 
-/* Returns the fold of both.  kind: wide_merge, not WIDE_MERGE_NONE.  Sums of integers wrap. */
-extern fold fold_both(uint8_t kind, fold a, fold b);
-
-/* Reads the value of a put.  Returns: WIDE_OK; WIDE_CORRUPT if it has another length. */
-extern wide_status fold_read(const entry *e, fold *out);
-
-/* Writes the value's bytes, FOLD_WIDTH or none, to p; returns their number. */
-static inline uint32_t
-fold_write(const fold *f, uint8_t *p)
+/* Returns false if bytes of that length cannot be a value. */
+static inline bool
+fold_fits(uint8_t kind, size_t len)
 {
-	uint64_t bits = __builtin_bswap64(f->number);
-
-	memcpy(p, &bits, FOLD_WIDTH);
-	return f->any ? FOLD_WIDTH : 0;
+	if (kind != WIDE_MERGE_HLL)
+		return len == FOLD_WIDTH || len == 0;
+	return len == WIDE_HLL_REGISTERS || (len % 3 == 0 && len / 3 <= FOLD_SPARSE);
 }
+
+/* Adds the bytes of an operand.  kind: wide_merge, not WIDE_MERGE_NONE.  Sums of integers wrap.
+ * Returns: WIDE_OK; WIDE_CORRUPT if they are none. */
+extern wide_status fold_take(uint8_t kind, fold *f, const uint8_t *value, uint32_t len);
+
+/* Writes the value's bytes to p, FOLD_MOST at most; returns their number. */
+extern uint32_t fold_write(uint8_t kind, const fold *f, uint8_t *p);
 
 /* The versions of a column: its operands, folded where they are not told apart. */
 typedef struct fold_version
@@ -55,12 +64,13 @@ typedef struct fold_column
 {
 	fold_version *v; /* newest timestamp first */
 	int n, cap;
+	uint8_t *registers; /* for the one version there is with WIDE_MERGE_HLL; the caller's */
 } fold_column;
 
 /*
  * Adds an operand that comes in key order: as a version of its own, or to the last one if that has
  * the same timestamp or there are `most` versions already.
- * Returns: WIDE_OK; WIDE_NOMEM; WIDE_CORRUPT, see fold_read.
+ * Returns: WIDE_OK; WIDE_NOMEM; WIDE_CORRUPT, see fold_take.
  */
 extern wide_status fold_add(fold_column *c, uint8_t kind, int32_t most, const entry *e);
 

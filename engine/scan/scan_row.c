@@ -428,16 +428,12 @@ hidden_cell(scan_state *s, scan_family *f, const entry *e)
 static wide_status
 own_operand(fold_version *own, uint8_t kind, const entry *e)
 {
-	fold value;
-
-	TRY(fold_read(e, &value));
-	own->value = own->provisional ? fold_both(kind, own->value, value) : value;
 	own->ts = own->provisional && own->ts > e->ts ? own->ts : e->ts;
 	own->seq = own->provisional && own->seq > e->seq ? own->seq : e->seq;
 	own->floor_ts = own->provisional && own->floor_ts > op_floor_passed(e) ? own->floor_ts
 																		   : op_floor_passed(e);
 	own->provisional = true;
-	return WIDE_OK;
+	return fold_take(kind, &own->value, e->value, e->vlen);
 }
 
 /* Reads the current column, whose first entry is the current one: its operands become versions. */
@@ -448,11 +444,20 @@ fold_column_read(scan_state *s, scan_family *f)
 	uint8_t kind = f->view.opt.merge;
 	/* each operand expires by itself */
 	int32_t most = f->view.opt.ttl_us > 0 || s->operands ? INT32_MAX : f->view.opt.versions;
-	fold_version own = {.seq = 0};
+	fold_version own = {.floor_ts = INT64_MIN};
 	const entry *e;
 
 	c->n = 0;
 	f->row.version = 0;
+	if (kind == WIDE_MERGE_HLL)
+	{
+		/* one version, in any case */
+		most = 1;
+		if (c->registers == NULL &&
+			(c->registers = malloc((size_t) 2 * WIDE_HLL_REGISTERS + FOLD_MOST)) == NULL)
+			return status_fail(WIDE_NOMEM, "out of memory for a row");
+		own.value.registers = c->registers + WIDE_HLL_REGISTERS;
+	}
 	while ((e = merge_entry(f->m)) != NULL && e->klen == f->row.ukey.len &&
 		   memcmp(e->ukey, f->row.ukey.data, e->klen) == 0)
 	{
@@ -481,14 +486,18 @@ fold_column_read(scan_state *s, scan_family *f)
 static void
 folded_entry(const scan_state *s, scan_family *f, const fold_version *v, entry *e)
 {
+	uint8_t *value = f->row.folded.registers != NULL
+						 ? f->row.folded.registers + 2 * WIDE_HLL_REGISTERS
+						 : f->row.folded_bytes;
+
 	*e = (entry) {.ukey = f->row.ukey.data,
 				  .klen = (uint32_t) f->row.ukey.len,
 				  .rowlen = (uint32_t) s->row.key.len,
 				  .ts = v->ts,
 				  .seq = v->seq,
 				  .type = ENTRY_PUT,
-				  .vlen = fold_write(&v->value, f->row.folded_bytes),
-				  .value = f->row.folded_bytes};
+				  .vlen = fold_write(f->view.opt.merge, &v->value, value),
+				  .value = value};
 	/* the value has no floor before it */
 	if (e->seq >= SEQ_BATCH)
 		e->seq &= ~(uint64_t) OP_FLOOR;
@@ -498,7 +507,7 @@ folded_entry(const scan_state *s, scan_family *f, const fold_version *v, entry *
 static wide_status
 emit_folded(scan_state *s, scan_family *f, const fold_version *v, entry *e)
 {
-	uint8_t *value = scan_row_arena(s, FOLD_WIDTH);
+	uint8_t *value = scan_row_arena(s, e->vlen);
 	wide_cell *c;
 
 	if (value == NULL)

@@ -80,7 +80,8 @@ typedef struct family_row
 	wide_bytes qual;			  /* decoded, in the arena */
 	uint64_t qual_call;			  /* the call in which it was decoded */
 	/* with a merge operator */
-	fold_column folded;				  /* the column's versions */
+	fold_column
+		folded; /* the column's versions; behind the registers of two, room for the bytes of one */
 	uint8_t folded_bytes[FOLD_WIDTH]; /* the value of one of them */
 	int version;					  /* index of the one that is next */
 	bool last;						  /* FAMILY_FOLDED: nothing behind it is shown */

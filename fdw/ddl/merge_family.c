@@ -33,6 +33,8 @@ numbers_of(const WtColumn *c, uint8 op)
 {
 	bool plain = c->role == WT_CELL && (c->enc == WT_ENC_BINARY || c->enc == WT_ENC_COUNTER);
 
+	if (op == WIDE_MERGE_HLL || op == WIDE_MERGE_NONE)
+		return (c->enc == WT_ENC_HLL) == (op == WIDE_MERGE_HLL) ? NUMBERS_INTEGER : NUMBERS_OTHER;
 	if (!plain)
 		return NUMBERS_OTHER;
 	switch (c->typid)
@@ -52,15 +54,21 @@ numbers_of(const WtColumn *c, uint8 op)
 static _Noreturn void
 raise_column(WtTable *t, const WtFamily *f, const WtColumn *c, uint8 op)
 {
+	const char *hint =
+		op == WIDE_MERGE_HLL || op == WIDE_MERGE_NONE
+			? "A bigint column with encoding \"hll\" shows a count of distinct values. It is in a "
+			  "family whose merge operator is \"hll\", with no columns of other kinds."
+			: "The columns of such a family are all of type bigint, or all of type double "
+			  "precision unless the operator is \"or\" or \"and\"; with \"min\" and \"max\" "
+			  "timestamps count as bigint.  Their encoding is \"binary\" or \"counter\".";
+
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_TABLE_DEFINITION),
 			 errmsg("column \"%s\" cannot be in family \"%s\", whose merge operator is \"%s\"",
 					c->name, f->name, wt_family_option_operator(op)),
 			 errdetail("Foreign table \"%s\": the column is of type %s with encoding \"%s\".",
 					   get_rel_name(t->relid), format_type_be(c->typid), wt_encoding_name(c->enc)),
-			 errhint("The columns of such a family are all of type bigint, or all of type double "
-					 "precision unless the operator is \"or\" or \"and\"; with \"min\" and \"max\" "
-					 "timestamps count as bigint.  Their encoding is \"binary\" or \"counter\".")));
+			 errhint("%s", hint)));
 }
 
 uint8
@@ -68,7 +76,7 @@ wt_merge_family_operator(WtTable *t, const WtFamily *f, const wide_family_option
 {
 	int k = (int) (f - t->families);
 	uint8 stored = old != NULL ? old->merge : WIDE_MERGE_NONE;
-	bool doubles = stored >= WIDE_MERGE_SUM_DOUBLE;
+	bool doubles = stored >= WIDE_MERGE_SUM_DOUBLE && stored <= WIDE_MERGE_MAX_DOUBLE;
 	uint8 stored_op = doubles ? stored - DOUBLES : stored;
 	uint8 op = (f->stated & WT_FAM_MERGE) ? f->opt.merge : stored_op;
 	Numbers kind = stored == WIDE_MERGE_NONE ? NUMBERS_UNKNOWN
@@ -83,8 +91,6 @@ wt_merge_family_operator(WtTable *t, const WtFamily *f, const wide_family_option
 						   get_rel_name(t->relid), wt_family_option_operator(stored_op),
 						   wt_family_option_operator(op)),
 				 errhint("Make another family, or drop this one first.")));
-	if (op == WIDE_MERGE_NONE)
-		return op;
 	for (int i = 0; i < t->natts; i++)
 	{
 		const WtColumn *c = &t->columns[i];
@@ -97,7 +103,7 @@ wt_merge_family_operator(WtTable *t, const WtFamily *f, const wide_family_option
 			raise_column(t, f, c, op);
 		kind = n;
 	}
-	return kind == NUMBERS_DOUBLE ? op + DOUBLES : op;
+	return kind == NUMBERS_DOUBLE && op != WIDE_MERGE_NONE ? op + DOUBLES : op;
 }
 
 void
@@ -106,6 +112,12 @@ wt_merge_family_check(const WtFamily *f, const wide_family_options *opt,
 {
 	if (opt->merge == WIDE_MERGE_NONE)
 		return;
+	if (opt->merge == WIDE_MERGE_HLL && (opt->versions > 1 || opt->ttl_us > 0))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TABLE_DEFINITION),
+				 errmsg("family \"%s\" counts distinct values, and cannot have \"versions\" or "
+						"\"ttl\"",
+						f->name)));
 	if (opt->min_versions > 0 || opt->keep_deleted)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_TABLE_DEFINITION),

@@ -44,6 +44,7 @@
 #include "fdw/store/clock.h"
 #include "fdw/store/compat.h"
 #include "fdw/table/cell_value.h"
+#include "fdw/table/distinct.h"
 #include "fdw/table/encoding.h"
 #include "fdw/table/engine.h"
 #include "fdw/table/key_text.h"
@@ -573,6 +574,28 @@ need_merged(const WtCall *c, const WtCallCell *cell)
 	return merge;
 }
 
+/* Appends the operand that adds the value. */
+static void
+added_value(const WtCall *c, const WtCallCell *cell, uint8 merge, Datum v, Oid type, StringInfo out)
+{
+	WtColumn number = wt_cell_argument_plain_column(INT8OID);
+	StringInfoData bytes;
+
+	type = getBaseType(type);
+	if (merge != WIDE_MERGE_HLL)
+	{
+		/* a cell that no column shows has values of the operator's type */
+		if (merge >= WIDE_MERGE_SUM_DOUBLE)
+			number = wt_cell_argument_plain_column(FLOAT8OID);
+		wt_cell_argument_value(cell->ref.column != NULL ? cell->ref.column : &number, v, type, out);
+		return;
+	}
+	/* any value is counted by its bytes, integers of all sizes by those of a bigint */
+	initStringInfo(&bytes);
+	wt_cell_argument_value(type == INT2OID || type == INT4OID ? &number : NULL, v, type, &bytes);
+	wt_distinct_encode(bytes.data, bytes.len, out);
+}
+
 PG_FUNCTION_INFO_V1(wt_sql_add);
 
 Datum
@@ -584,7 +607,6 @@ wt_sql_add(PG_FUNCTION_ARGS)
 	StringInfoData value;
 	Datum elsewhere;
 	uint8 merge;
-	WtColumn number;
 
 	if (!wt_route_call(&c, fcinfo, "add()", CMD_INSERT, ACL_INSERT | ACL_UPDATE, WT_ROUTE_CELL,
 					   &elsewhere))
@@ -594,11 +616,9 @@ wt_sql_add(PG_FUNCTION_ARGS)
 	wt_call_key(&c, fcinfo);
 	wt_cell_argument_find(&c, col, ACL_INSERT | ACL_UPDATE, &cell);
 	merge = need_merged(&c, &cell);
-	/* a cell that no column shows has values of the operator's type */
-	number = wt_cell_argument_plain_column(merge >= WIDE_MERGE_SUM_DOUBLE ? FLOAT8OID : INT8OID);
 	initStringInfo(&value);
-	wt_cell_argument_value(cell.ref.column != NULL ? cell.ref.column : &number, PG_GETARG_DATUM(3),
-						   get_fn_expr_argtype(fcinfo->flinfo, 3), &value);
+	added_value(&c, &cell, merge, PG_GETARG_DATUM(3), get_fn_expr_argtype(fcinfo->flinfo, 3),
+				&value);
 	wt_cell_argument_put(&c, &cell.ref, WIDE_TS_AUTO, 0, wt_bytes_of(&value));
 	wt_cell_argument_finish(&c, false);
 	PG_RETURN_VOID();

@@ -27,6 +27,7 @@
 #include "fdw/store/clock.h"
 #include "fdw/store/compat.h"
 #include "fdw/table/bytes_text.h"
+#include "fdw/table/distinct.h"
 #include "fdw/table/encode.h"
 #include "fdw/table/encoding.h"
 #include "fdw/table/stored_format.h"
@@ -437,6 +438,14 @@ wt_decode_soft(const WtColumn *c, const uint8 *data, size_t len, Datum *value)
 			return fixed_datum(c, (uint64) PG_INT64_MAX - get_be(data, 8), false, value);
 		case WT_ENC_HEX:
 			return decode_hex(c, data, len, value);
+		case WT_ENC_HLL:
+		{
+			int64 count;
+			const char *why = wt_distinct_decode(data, len, &count);
+
+			*value = why == NULL ? Int64GetDatum(count) : (Datum) 0;
+			return why;
+		}
 		case WT_ENC_NESTED:
 			return "the column is not a scalar";
 		case WT_ENC_MD5:

@@ -393,6 +393,9 @@ resolve_families(WtTable *t, List *stated, ColumnSpec *specs)
 			c->family = family_named(t, c, specs[i].family_name);
 		else if (c->role == WT_CELL)
 			c->family = 0;
+		if (c->role == WT_CELL && c->typid == INT8OID && !specs[i].value[WT_OPTION_ENCODING] &&
+			t->families[c->family].opt.merge == WIDE_MERGE_HLL)
+			c->enc = WT_ENC_HLL;
 	}
 	if (t->nfamilies == 0)
 		(void) family_named(t, NULL, DEFAULT_FAMILY);

@@ -13,6 +13,7 @@
 #include "common/int.h"
 #include "fmgr.h"
 #include "lib/stringinfo.h"
+#include "port/pg_bswap.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
 #include "utils/float.h"
@@ -22,6 +23,7 @@
 
 #include "fdw/store/clock.h"
 #include "fdw/store/compat.h"
+#include "fdw/table/distinct.h"
 #include "fdw/table/encoding.h"
 #include "fdw/table/stored_format.h"
 #include "fdw/table/type_io.h"
@@ -326,6 +328,13 @@ wt_encode(const WtColumn *c, Datum value, StringInfo out)
 		case WT_ENC_SHA1:
 			encode_digest(c, value, out);
 			break;
+		case WT_ENC_HLL:
+		{
+			uint64 v = pg_hton64((uint64) DatumGetInt64(value));
+
+			wt_distinct_encode(&v, sizeof(v), out);
+			break;
+		}
 		case WT_ENC_NESTED:
 			elog(ERROR, "column \"%s\" is not a scalar", c->name);
 			break;

@@ -27,6 +27,7 @@
  *	decimal		int2/4/8, numeric	decimal text
  *	md5, sha1	text key parts		the digest
  *	counter		int8				as binary
+ *	hll			int8				a count of distinct values: distinct.h
  *	nested		arrays, composites,	their structure: nested_form.c
  *				ranges, multiranges
  *
@@ -75,7 +76,7 @@ static const struct
 } encodings[] = {{"text", 0, 0},	  {"bytes", 0, 0},	   {"binary", 0, 1},	{"ordered", 0, 1},
 				 {"unsigned1", 1, 0}, {"unsigned2", 2, 0}, {"unsigned4", 4, 0}, {"unsigned8", 8, 0},
 				 {"reverse", 8, 0},	  {"hex", 0, 2},	   {"decimal", 0, 0},	{"md5", 16, 0},
-				 {"sha1", 20, 0},	  {"counter", 8, 0},   {"nested", 0, 0}};
+				 {"sha1", 20, 0},	  {"counter", 8, 0},   {"nested", 0, 0},	{"hll", 0, 0}};
 
 #define ENC_BIT(e) (1u << (e))
 #define ENC_COUNT  ((int) lengthof(encodings))
@@ -162,7 +163,7 @@ allowed_encodings(Oid typid, bool key)
 	if (typid == INT8OID || typid == TIMESTAMPTZOID || typid == TIMESTAMPOID)
 		set |= ENC_BIT(WT_ENC_REVERSE);
 	if (typid == INT8OID && !key)
-		set |= ENC_BIT(WT_ENC_COUNTER);
+		set |= ENC_BIT(WT_ENC_COUNTER) | ENC_BIT(WT_ENC_HLL);
 	if (!key && wt_type_shape_is_nested(typid))
 		set |= ENC_BIT(WT_ENC_NESTED);
 	return set;

@@ -91,9 +91,9 @@ wt_table_option_encoding(const char *value)
 
 	if (e < 0)
 	{
-		const char *names[WT_ENC_NESTED + 1];
+		const char *names[WT_ENC_HLL + 1];
 
-		for (int i = 0; i <= WT_ENC_NESTED; i++)
+		for (int i = 0; i <= WT_ENC_HLL; i++)
 			names[i] = wt_encoding_name(i);
 		wt_option_bad_value("encoding", value, wt_option_names_hint(value, names, lengthof(names)));
 	}

@@ -28,7 +28,8 @@ typedef enum WtEncoding
 	WT_ENC_MD5,
 	WT_ENC_SHA1,
 	WT_ENC_COUNTER, /* binary, 8 bytes, may be incremented */
-	WT_ENC_NESTED	/* arrays, composites, ranges, multiranges: nested_form.c */
+	WT_ENC_NESTED,	/* arrays, composites, ranges, multiranges: nested_form.c */
+	WT_ENC_HLL		/* a count of distinct values: distinct.h */
 } WtEncoding;
 
 /* What a column shows. */

@@ -65,6 +65,12 @@ raise_operand(WtTable *t, wide_family_id family, wide_bytes key, int64 ttl_us, w
 				 errmsg("a cell of a family with a merge operator has no time to live of its own"),
 				 errdetail("Table \"%s\", key %s.", t->table_name, wt_key_text(t, key)),
 				 errhint("Option \"ttl\" of the family expires each value that was added.")));
+	if (wt_change_merge_of(family) == WIDE_MERGE_HLL)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("%zu bytes cannot be added to a count of distinct values", value.len),
+				 errdetail("Table \"%s\", key %s.", t->table_name, wt_key_text(t, key)),
+				 errhint("widetable.add() counts a value of any type.")));
 	ereport(ERROR,
 			(errcode(ERRCODE_DATATYPE_MISMATCH),
 			 errmsg("a value of %zu bytes cannot be added to a cell of a family with a merge "
@@ -94,7 +100,15 @@ void
 wt_change_set(WtTable *t, wide_family_id family, wide_bytes key, wide_bytes qual, int64 ts,
 			  int64 floor_ts, int64 ttl_us, wide_bytes value)
 {
-	if (wt_change_merge_of(family) != WIDE_MERGE_NONE)
+	uint8 merge = wt_change_merge_of(family);
+
+	if (merge == WIDE_MERGE_HLL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("a count of distinct values cannot be set"),
+				 errdetail("Table \"%s\", key %s.", t->table_name, wt_key_text(t, key)),
+				 errhint("Set it to NULL to begin anew, and add values.")));
+	if (merge != WIDE_MERGE_NONE)
 		wt_change_delete(t, WIDE_DELETE_COLUMN, family, key, qual, WIDE_TS_MAX);
 	wt_change_put(t, family, key, qual, ts, floor_ts, ttl_us, value);
 }

@@ -1084,6 +1084,131 @@ test_replayed(void **state)
 	store_drop(&s);
 }
 
+/* ------------------------------------------------------------- registers */
+
+#define COUNTED 3
+
+static uint8_t registers[COUNTED][WIDE_HLL_REGISTERS];
+
+/* Some registers of a row, as the value of a put and in the model. */
+static void
+put_registers(wide_batch *b, wide_family_id f, uint64_t *r, int row, bool keeps)
+{
+	uint8_t value[3 * FOLD_SPARSE];
+	uint32_t n = 0, at = (uint32_t) (rnd(r) % 500);
+	char key[16];
+
+	for (; at < WIDE_HLL_REGISTERS && n < FOLD_SPARSE; at += 1 + (uint32_t) (rnd(r) % 2000))
+	{
+		uint8_t v = (uint8_t) (1 + rnd(r) % 20);
+
+		value[3 * n] = (uint8_t) (at >> 8);
+		value[3 * n + 1] = (uint8_t) at;
+		value[3 * n++ + 2] = v;
+		if (keeps && v > registers[row][at])
+			registers[row][at] = v;
+	}
+	assert_ok(wide_batch_put(b, f, name("r", row, key), text("q"),
+							 rnd(r) % 3 == 0 ? 5 + (int64_t) (rnd(r) % 3) : WIDE_TS_AUTO, INT64_MIN,
+							 0, bytes((const char *) value, 3 * (size_t) n)));
+}
+
+static void
+same_registers(store *s, wide_family_id f, wide_batch *own)
+{
+	wide_scan_family fam = {.id = f, .want = WIDE_WANT_ALL, .max_versions = 1};
+	wide_range all = {.lo = {(const uint8_t *) "", 0}};
+	wide_scan_spec spec = {.families = &fam,
+						   .nfamilies = 1,
+						   .ranges = &all,
+						   .nranges = 1,
+						   .now = s->now,
+						   .own = own,
+						   .own_mark = UINT64_MAX};
+	uint8_t got[COUNTED][WIDE_HLL_REGISTERS] = {0};
+	wide_snapshot *snap;
+	wide_scan *scan;
+	wide_row row;
+
+	assert_ok(snapshot_take(s->db, NULL, NULL, &snap));
+	assert_ok(wide_scan_open(s->db, snap, &spec, &scan));
+	while (wide_scan_next(scan, &row) == WIDE_OK)
+	{
+		fold value = {.registers = got[number_of(row.key)]};
+
+		assert_int_equal(row.ncells, 1);
+		assert_ok(fold_take(WIDE_MERGE_HLL, &value, row.cells[0].value.data,
+							(uint32_t) row.cells[0].value.len));
+	}
+	assert_memory_equal(got, registers, sizeof got);
+	wide_scan_close(scan);
+	wide_snapshot_release(snap);
+}
+
+/* Counts of distinct values: few registers and many, in all states. */
+static void
+test_registers(void **state)
+{
+	(void) state;
+	for (uint64_t seed = 1; seed <= 12; seed++)
+	{
+		uint64_t r = seed * 6700417;
+		wide_family_options opt;
+		wide_family_id f;
+		wide_table_id table;
+		store s;
+
+		memset(registers, 0, sizeof registers);
+		store_init(&s);
+		assert_ok(store_open(&s));
+		wide_family_defaults(&opt);
+		opt.merge = WIDE_MERGE_HLL;
+		store_table(&s, &opt, 1, &table, &f);
+		for (int i = 0; i < 120; i++)
+		{
+			wide_batch *b;
+			uint64_t x = rnd(&r);
+
+			assert_ok(wide_batch_new(s.db, &b));
+			for (uint64_t k = 1 + x % 30; k > 0; k--)
+			{
+				int row = (int) (rnd(&r) % COUNTED);
+
+				if (rnd(&r) % 400 == 0)
+				{
+					char key[16];
+
+					assert_ok(wide_batch_delete(b, WIDE_DELETE_COLUMN, f, name("r", row, key),
+												text("q"), WIDE_TS_MAX));
+					memset(registers[row], 0, WIDE_HLL_REGISTERS);
+				}
+				else if (rnd(&r) % 10 == 0)
+				{
+					uint64_t mark = wide_batch_mark(b);
+
+					put_registers(b, f, &r, row, false);
+					wide_batch_rewind(b, mark);
+				}
+				else
+					put_registers(b, f, &r, row, true);
+			}
+			same_registers(&s, f, b);
+			assert_ok(store_commit(&s, b, NULL));
+			if (x >> 20 & 1)
+				assert_ok(wide_flush(s.db));
+			if ((x >> 21 & 7) == 0)
+				assert_ok(wide_compact(s.db, f));
+			if ((x >> 24 & 15) == 0)
+			{
+				store_close(&s);
+				assert_ok(store_open(&s));
+			}
+			same_registers(&s, f, NULL);
+		}
+		store_drop(&s);
+	}
+}
+
 /* More is pending than may be: what is folded less is worth the same. */
 static void
 test_pending(void **state)
@@ -1120,11 +1245,12 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_random),	 cmocka_unit_test(test_once),
-		cmocka_unit_test(test_folded),	 cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_own),		 cmocka_unit_test(test_rejected),
-		cmocka_unit_test(test_same_key), cmocka_unit_test(test_replayed),
-		cmocka_unit_test(test_pending),	 cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_random),	  cmocka_unit_test(test_once),
+		cmocka_unit_test(test_folded),	  cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_own),		  cmocka_unit_test(test_rejected),
+		cmocka_unit_test(test_same_key),  cmocka_unit_test(test_replayed),
+		cmocka_unit_test(test_registers), cmocka_unit_test(test_pending),
+		cmocka_unit_test(test_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
