@@ -6,7 +6,8 @@
 # twice: in schema w as a foreign table of widetable, in schema h as an ordinary table.  Then random
 # statements (joins, aggregates, subqueries, prepared statements with custom and generic plans,
 # changes that are rolled back) run in both schemas under random planner settings; only search_path
-# differs.  Half of the tables may have rows of NULLs, and some have no column beside the key.
+# differs.  Some wide tables have columns in a family with a merge operator, whose values are added
+# up from several inserts.  Half of the tables may have rows of NULLs, and some have no column beside the key.
 #
 # A difference is printed with its statement and settings.  An error in one of the two schemas only
 # is a difference too, except for errors that depend on the order of evaluation (division by zero,
@@ -151,13 +152,22 @@ sub make_table
 	my $map = !$alone && chance(0.3);
 	if ($map && chance(0.3)) { unshift @families, 'm'; }
 	elsif ($map) { push @families, 'm'; }
+	my $partitioned = chance(0.15);
+	# values that are added up; a row without its NOT NULL column cannot be inserted for that
+	for my $i (1 .. (!$alone && !$not_null && !$partitioned && !$nodes && chance(0.4) ? 1 + int rand 2 : 0))
+	{
+		push @families, 's' if $i == 1;
+		push @{ $t{columns} }, { name => "s$i", type => 'int8', sum => 1 };
+		push @wide, "s$i int8 OPTIONS (column 's:s$i')";
+		push @heap, "s$i int8";
+	}
 	for my $i (1 .. ($alone ? 0 : 2 + int rand 4))
 	{
 		my $type = any(@value_types);
 		my $enc = '';
 		$enc = ", encoding 'ordered'" if chance(0.2) && $type !~ /^(text|bpchar|interval|mood|_int4|jsonb)$/;
 		$enc = ", encoding 'decimal'" if chance(0.1) && $type =~ /^int[248]/;
-		my $family = any(grep { $_ ne 'm' } @families);
+		my $family = any(grep { !/^[ms]$/ } @families);
 		# the place of the marker is in the first family
 		my @qualifiers = ("v$i", "q$i", "\\x0$i", $i == 1 && $family ne $families[0] ? '' : ());
 		push @{ $t{columns} }, { name => "v$i", type => $type };
@@ -174,20 +184,20 @@ sub make_table
 	{
 		my $null = $not_null ? ' NOT NULL' : '';
 		push @{ $t{columns} }, { name => 'n', type => 'int4', not_null => $not_null };
-		push @wide, "n int4 OPTIONS (column '" . any(grep { $_ ne 'm' } @families) . ":n')$null";
+		push @wide, "n int4 OPTIONS (column '" . any(grep { !/^[ms]$/ } @families) . ":n')$null";
 		push @heap, "n int4$null";
 	}
 	my $opts = "key '" . join(', ', @key) . "'";
 	$opts .= ", marker 'off'" if $not_null && chance(0.1);
 	# the columns of keys alone may name no family
-	$opts .= ", families '{" . join(', ', map { '"' . $_ . '": ' . any('{}', '{"versions": 3}', '{"bloom": "rowcol"}', '{"block_size": 1024}') } @families) . "}'" unless $alone && chance(0.5);
+	$opts .= ", families '{" . join(', ', map { '"' . $_ . '": ' . ($_ eq 's' ? any('{"merge": "sum"}', '{"merge": "sum", "versions": 3}') : any('{}', '{"versions": 3}', '{"bloom": "rowcol"}', '{"block_size": 1024}')) } @families) . "}'" unless $alone && chance(0.5);
 	$opts .= ", salt_buckets '" . any(2, 4, 7) . "'" if chance(0.15);
 	$opts .= ", split_at '[" . join(', ', map { "{\"hex\": \"$_\"}" } sort(some(1 + int rand 3, qw(00 01 0180 61 6162 80 80000001 80000004 8000000000000003 ff)))) . "]'" if $nodes && chance(0.4);
 	$opts .= ", versions 'hbase'" if $nodes && chance(0.25);
 	my $wide = sub { "CREATE FOREIGN TABLE w.$_[0] (" . join(', ', @wide) . ") SERVER widetable OPTIONS ($opts);\n" };
 	my $attach = sub { "ALTER TABLE w.$name ATTACH PARTITION w.$_[0] FOR VALUES WITH (MODULUS 3, REMAINDER $_[1]);\n" };
 	# sometimes a partitioned table with two wide partitions and an ordinary one
-	$t{partitions} = [ "${name}_0", "${name}_1" ] if chance(0.15);
+	$t{partitions} = [ "${name}_0", "${name}_1" ] if $partitioned;
 	$t{ddl} = !$t{partitions} ? $wide->($name)
 	  : "CREATE TABLE w.$name (" . join(', ', @heap) . ") PARTITION BY HASH (k1);\n" .
 	  join('', map { $wide->("${name}_$_") . $attach->("${name}_$_", $_) } 0, 1) .
@@ -227,6 +237,15 @@ sub fill_table
 		$sql .= "INSERT INTO h.$t->{name} VALUES " . join(",\n", @rows) . " ON CONFLICT DO NOTHING;\n";
 	}
 	$sql .= "INSERT INTO w.$t->{name} SELECT * FROM h.$t->{name};\n";
+	for my $c (grep { $_->{sum} } @c)
+	{
+		my $keys = join ', ', map { $_->{name} } grep { $_->{key} } @c;
+		for my $add (7, -10, 3)
+		{
+			$sql .= "INSERT INTO w.$t->{name} ($keys, $c->{name}) SELECT $keys, $add FROM h.$t->{name} WHERE $c->{name} IS NOT NULL;\n";
+			$sql .= "SELECT widetable.flush();\n" if chance(0.4);
+		}
+	}
 	my @stored = $t->{partitions} ? @{ $t->{partitions} } : $t->{name};
 	# in HBase tables are flushed one by one
 	my $flush = join '', map { "SELECT widetable.flush($_);\n" } $nodes ? map { "'w.$_'" } @stored : '';
