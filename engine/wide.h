@@ -475,6 +475,7 @@ typedef enum wide_merge
 
 #define WIDE_HLL_BITS	   12 /* of a hash, which choose the register */
 #define WIDE_HLL_REGISTERS (1 << WIDE_HLL_BITS)
+#define WIDE_HLL_GREATEST  (32 - WIDE_HLL_BITS + 1) /* value of a register */
 
 typedef struct wide_family_options
 {

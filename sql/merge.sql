@@ -184,6 +184,16 @@ UPDATE mg_seen SET visitors = NULL WHERE url = '/a';
 INSERT INTO mg_seen VALUES ('/a', 0, 7), ('/a', 0, 7), ('/a', 0, 8);
 SELECT url, visitors, words FROM mg_seen;
 SELECT widetable.put('mg_seen', '/a', 'u:x', 'abcd'::text);
+SELECT widetable.put('mg_seen', '/a', 'u:x', 'abc'::text);
+CREATE FOREIGN TABLE mg_seen_cells (url text COLLATE "C", family text, qualifier text COLLATE "C", value bytea)
+    SERVER widetable OPTIONS (table_name 'public.mg_seen', key 'url', layout 'cells');
+INSERT INTO mg_seen_cells VALUES ('/a', 'u', 'x', '\xffff01');
+INSERT INTO mg_seen_cells VALUES ('/a', 'u', 'x', '\x000100');
+INSERT INTO mg_seen_cells VALUES ('/a', 'u', 'x', '\x000116');
+INSERT INTO mg_seen_cells VALUES ('/a', 'u', 'x', '\x000102000101');
+INSERT INTO mg_seen_cells VALUES ('/a', 'u', 'x', '\x000101000202'), ('/a', 'u', 'x', '\x000105');
+SELECT * FROM mg_seen_cells WHERE qualifier = 'x';
+DROP FOREIGN TABLE mg_seen_cells;
 SELECT widetable.put('mg_seen', '/a', 'visitors', '\xffff01'::bytea);
 CREATE FOREIGN TABLE mg_wrong (k int, v text OPTIONS (column 'u:v')) SERVER widetable OPTIONS (key 'k', families '{"u": {"merge": "hll"}}');
 CREATE FOREIGN TABLE mg_wrong (k int, v bigint OPTIONS (column 'u:v', encoding 'hll')) SERVER widetable OPTIONS (key 'k', families '{"u": {}}');

@@ -605,6 +605,13 @@ take_operand(retention *v, const entry *e)
 	if (covered != NO_DELETE || exact != NO_DELETE || v->column.delete_seq > e->seq ||
 		(e->seq <= v->horizon && e->ts < v->expire_before))
 		return WIDE_OK;
+	/* what cannot be folded stays as it is: an error would keep the store from flushing, for ever
+	 */
+	if (!fold_valid(v->opt.merge, e->value, e->vlen))
+	{
+		TRY(operands_end(v));
+		return keep_or_decide(v, e, PENDING_KEEP, 0);
+	}
 	/* The sum keeps the sequence number of the first, which has the newest of its timestamp: with
 	 * that of an older timestamp it could be the key of another operand. */
 	if (operand_folds(v, e))

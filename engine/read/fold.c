@@ -76,38 +76,68 @@ greater_of_each(uint8_t *registers, const uint8_t *other)
 		registers[i] = registers[i] > other[i] ? registers[i] : other[i];
 }
 
-static wide_status
+static bool
+registers_valid(const uint8_t *value, size_t len)
+{
+	int last = -1;
+	uint8_t greatest = 0;
+
+	if (len == WIDE_HLL_REGISTERS)
+	{
+		for (size_t i = 0; i < len; i++)
+			greatest = value[i] > greatest ? value[i] : greatest;
+		return greatest > 0 && greatest <= WIDE_HLL_GREATEST;
+	}
+	if (len % 3 != 0 || len / 3 > FOLD_SPARSE)
+		return false;
+	for (const uint8_t *end = value + len; value < end; value += 3)
+	{
+		int i = value[0] << 8 | value[1];
+
+		if (i <= last || i >= WIDE_HLL_REGISTERS || value[2] == 0 || value[2] > WIDE_HLL_GREATEST)
+			return false;
+		last = i;
+	}
+	return true;
+}
+
+bool
+fold_valid(uint8_t kind, const uint8_t *value, size_t len)
+{
+	if (kind == WIDE_MERGE_HLL)
+		return registers_valid(value, len);
+	return len == FOLD_WIDTH || len == 0;
+}
+
+static void
 take_registers(fold *f, const uint8_t *value, uint32_t len)
 {
 	if (!f->any)
 		memset(f->registers, 0, WIDE_HLL_REGISTERS);
 	f->any = true;
 	if (len == WIDE_HLL_REGISTERS)
-	{
 		greater_of_each(f->registers, value);
-		return WIDE_OK;
-	}
-	for (const uint8_t *end = value + len; value < end; value += 3)
-	{
-		uint32_t i = (uint32_t) value[0] << 8 | value[1];
+	else
+		for (const uint8_t *end = value + len; value < end; value += 3)
+		{
+			uint8_t *r = &f->registers[value[0] << 8 | value[1]];
 
-		if (i >= WIDE_HLL_REGISTERS)
-			return corrupt(len);
-		if (value[2] > f->registers[i])
-			f->registers[i] = value[2];
-	}
-	return WIDE_OK;
+			*r = value[2] > *r ? value[2] : *r;
+		}
 }
 
 wide_status
 fold_take(uint8_t kind, fold *f, const uint8_t *value, uint32_t len)
 {
-	if (!fold_fits(kind, len))
+	if (!fold_valid(kind, value, len))
 		return corrupt(len);
 	if (len == 0)
 		return WIDE_OK;
 	if (kind == WIDE_MERGE_HLL)
-		return take_registers(f, value, len);
+	{
+		take_registers(f, value, len);
+		return WIDE_OK;
+	}
 	f->number = f->any ? numbers(kind, f->number, get_u64be(value)) : get_u64be(value);
 	f->any = true;
 	return WIDE_OK;

@@ -34,14 +34,8 @@ typedef struct fold
 	uint8_t *registers; /* WIDE_MERGE_HLL: room for WIDE_HLL_REGISTERS, the caller's */
 } fold;
 
-/* Returns false if bytes of that length cannot be a value. */
-static inline bool
-fold_fits(uint8_t kind, size_t len)
-{
-	if (kind != WIDE_MERGE_HLL)
-		return len == FOLD_WIDTH || len == 0;
-	return len == WIDE_HLL_REGISTERS || (len % 3 == 0 && len / 3 <= FOLD_SPARSE);
-}
+/* Returns true if the bytes are a value; none are one. */
+extern bool fold_valid(uint8_t kind, const uint8_t *value, size_t len);
 
 /* Adds the bytes of an operand.  kind: wide_merge, not WIDE_MERGE_NONE.  Sums of integers wrap.
  * Returns: WIDE_OK; WIDE_CORRUPT if they are none. */

@@ -176,6 +176,12 @@ make_definition(WtTable *t, WtRemoteTable *r, bool created)
 	d->user = GetUserId();
 	d->level = GetCurrentTransactionNestLevel();
 	d->families = palloc0(sizeof(Wanted) * Max(1, t->nfamilies + t->ndropped));
+	for (int i = 0; i < t->natts; i++)
+		if (t->columns[i].role == WT_CELL && t->columns[i].enc == WT_ENC_HLL)
+			refuse(t, &t->families[t->columns[i].family],
+				   "HBase counts no distinct values: encoding \"hll\" is for families with a merge "
+				   "operator.",
+				   "Leave the encoding out.");
 	for (int i = 0; i < t->nfamilies; i++)
 	{
 		/* layout "cells" shows all families, and needs none of a table that is there */

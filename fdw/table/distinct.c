@@ -38,11 +38,13 @@ wt_distinct_encode(const void *value, int len, StringInfo out)
 	hyperLogLogState *s = state();
 	uint32 hash = hash_bytes(value, len), i = hash >> (32 - WIDE_HLL_BITS);
 
+	char bytes[3] = {(char) (i >> 8), (char) (i & 255)};
+
 	addHyperLogLog(s, hash);
-	appendStringInfoChar(out, (char) (i >> 8));
-	appendStringInfoChar(out, (char) (i & 255));
-	appendStringInfoChar(out, (char) s->hashesArr[i]);
+	bytes[2] = (char) s->hashesArr[i];
+	/* before anything can fail */
 	s->hashesArr[i] = 0;
+	appendBinaryStringInfo(out, bytes, sizeof(bytes));
 }
 
 const char *
@@ -60,11 +62,10 @@ wt_distinct_decode(const uint8 *data, size_t len, int64 *count)
 
 			valid = i < WIDE_HLL_REGISTERS;
 			if (valid)
-				s->hashesArr[i] = p[2];
+				s->hashesArr[i] = Max(s->hashesArr[i], p[2]);
 		}
-	/* a register counts zero bits of the rest of the hash, and one */
 	for (int i = 0; valid && i < WIDE_HLL_REGISTERS; i++)
-		valid = s->hashesArr[i] <= 32 - WIDE_HLL_BITS + 1;
+		valid = s->hashesArr[i] <= WIDE_HLL_GREATEST;
 	if (valid)
 		*count = (int64) rint(estimateHyperLogLog(s));
 	memset(s->hashesArr, 0, WIDE_HLL_REGISTERS);

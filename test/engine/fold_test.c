@@ -1209,6 +1209,49 @@ test_registers(void **state)
 	}
 }
 
+static wide_status
+count_kept(void *arg, const entry *e)
+{
+	(void) e;
+	++*(int *) arg;
+	return WIDE_OK;
+}
+
+/* Bytes that are no value, in whatever way they have come, are kept as they are: a flush that fails
+ * would fail for ever. */
+static void
+test_no_value(void **state)
+{
+	static const char *values[] = {"\1\1\1", "\1\2\1", "\377\377\1", "\1\3\1", "\1\4\1"};
+	retention_spec spec = {.horizon = 100, .known = 100, .bottom = true};
+	family_floor floors[FAMILY_FLOORS] = {{0}};
+	retention *v;
+	int kept = 0;
+
+	(void) state;
+	wide_family_defaults(&spec.family.opt);
+	spec.family.opt.merge = WIDE_MERGE_HLL;
+	spec.floors = floors;
+	assert_ok(retention_new(&spec, count_kept, &kept, &v));
+	for (int i = 0; i < 5; i++)
+	{
+		entry e = {.ukey = (const uint8_t *) "r\0\0q\0\0",
+				   .klen = 6,
+				   .rowlen = 3,
+				   .ts = 50 - i,
+				   .seq = (uint64_t) (50 - i),
+				   .type = ENTRY_PUT,
+				   .vlen = 3,
+				   .value = (const uint8_t *) values[i]};
+
+		assert_ok(retention_feed(v, &e));
+	}
+	assert_ok(retention_end(v));
+	/* two sums, and what is between them */
+	assert_int_equal(kept, 3);
+	retention_free(v);
+}
+
 /* More is pending than may be: what is folded less is worth the same. */
 static void
 test_pending(void **state)
@@ -1249,8 +1292,8 @@ main(void)
 		cmocka_unit_test(test_folded),	  cmocka_unit_test(test_empty),
 		cmocka_unit_test(test_own),		  cmocka_unit_test(test_rejected),
 		cmocka_unit_test(test_same_key),  cmocka_unit_test(test_replayed),
-		cmocka_unit_test(test_registers), cmocka_unit_test(test_pending),
-		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_registers), cmocka_unit_test(test_no_value),
+		cmocka_unit_test(test_pending),	  cmocka_unit_test(test_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
