@@ -76,8 +76,8 @@ greater_of_each(uint8_t *registers, const uint8_t *other)
 		registers[i] = registers[i] > other[i] ? registers[i] : other[i];
 }
 
-static bool
-registers_valid(const uint8_t *value, size_t len)
+bool
+wide_hll_valid(const uint8_t *value, size_t len)
 {
 	int last = -1;
 	uint8_t greatest = 0;
@@ -105,7 +105,7 @@ bool
 fold_valid(uint8_t kind, const uint8_t *value, size_t len)
 {
 	if (kind == WIDE_MERGE_HLL)
-		return registers_valid(value, len);
+		return wide_hll_valid(value, len);
 	return len == FOLD_WIDTH || len == 0;
 }
 

@@ -47,27 +47,43 @@ wt_distinct_encode(const void *value, int len, StringInfo out)
 	appendBinaryStringInfo(out, bytes, sizeof(bytes));
 }
 
+/*
+ * The estimate of estimateHyperLogLog(), from how many registers have each value.  That function
+ * calls pow() for each of the 4096, which took 20 us for a cell; the sum of these powers of two is
+ * exact in any order, so the result is the same.
+ */
+static double
+estimate(const int *with_value)
+{
+	const double registers = WIDE_HLL_REGISTERS, hashes = 4294967296.0;
+	double sum = 0, result;
+
+	for (int v = 0; v <= WIDE_HLL_GREATEST; v++)
+		sum += ldexp(with_value[v], -v);
+	result = state()->alphaMM / sum;
+	if (result <= 2.5 * registers && with_value[0] > 0)
+		return registers * log(registers / with_value[0]);
+	if (result > hashes / 30)
+		return -hashes * log(1 - result / hashes);
+	return result;
+}
+
 const char *
 wt_distinct_decode(const uint8 *data, size_t len, int64 *count)
 {
-	hyperLogLogState *s = state();
-	bool valid = len == WIDE_HLL_REGISTERS || len % 3 == 0;
+	int with_value[WIDE_HLL_GREATEST + 1] = {0};
 
+	if (!wide_hll_valid(data, len))
+		return "the bytes are no registers of a HyperLogLog";
 	if (len == WIDE_HLL_REGISTERS)
-		memcpy(s->hashesArr, data, len);
+		for (size_t i = 0; i < len; i++)
+			with_value[data[i]]++;
 	else
-		for (const uint8 *p = data; valid && p < data + len; p += 3)
-		{
-			uint32 i = (uint32) p[0] << 8 | p[1];
-
-			valid = i < WIDE_HLL_REGISTERS;
-			if (valid)
-				s->hashesArr[i] = Max(s->hashesArr[i], p[2]);
-		}
-	for (int i = 0; valid && i < WIDE_HLL_REGISTERS; i++)
-		valid = s->hashesArr[i] <= WIDE_HLL_GREATEST;
-	if (valid)
-		*count = (int64) rint(estimateHyperLogLog(s));
-	memset(s->hashesArr, 0, WIDE_HLL_REGISTERS);
-	return valid ? NULL : "the bytes are no registers of a HyperLogLog";
+	{
+		with_value[0] = WIDE_HLL_REGISTERS - (int) len / 3;
+		for (size_t i = 2; i < len; i += 3)
+			with_value[data[i]]++;
+	}
+	*count = (int64) rint(estimate(with_value));
+	return NULL;
 }
