@@ -183,6 +183,9 @@ UPDATE mg_seen SET visitors = 5;
 UPDATE mg_seen SET visitors = NULL WHERE url = '/a';
 INSERT INTO mg_seen VALUES ('/a', 0, 7), ('/a', 0, 7), ('/a', 0, 8);
 SELECT url, visitors, words FROM mg_seen;
+-- returned is what was added
+INSERT INTO mg_seen (url, visitors) VALUES ('/a', 9) RETURNING url, visitors;
+SELECT url, visitors FROM mg_seen;
 SELECT widetable.put('mg_seen', '/a', 'u:x', 'abcd'::text);
 SELECT widetable.put('mg_seen', '/a', 'u:x', 'abc'::text);
 CREATE FOREIGN TABLE mg_seen_cells (url text COLLATE "C", family text, qualifier text COLLATE "C", value bytea)
