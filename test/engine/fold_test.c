@@ -1088,7 +1088,9 @@ test_replayed(void **state)
 
 #define COUNTED 3
 
-static uint8_t registers[COUNTED][WIDE_HLL_REGISTERS];
+typedef uint8_t counted[COUNTED][WIDE_HLL_REGISTERS];
+
+static counted registers;
 
 /* Some registers of a row, as the value of a put and in the model. */
 static void
@@ -1113,8 +1115,9 @@ put_registers(wide_batch *b, wide_family_id f, uint64_t *r, int row, bool keeps)
 							 0, bytes((const char *) value, 3 * (size_t) n)));
 }
 
+/* snap: NULL for a new one, else `want` is what it sees. */
 static void
-same_registers(store *s, wide_family_id f, wide_batch *own)
+same_registers(store *s, wide_family_id f, wide_batch *own, wide_snapshot *snap, counted want)
 {
 	wide_scan_family fam = {.id = f, .want = WIDE_WANT_ALL, .max_versions = 1};
 	wide_range all = {.lo = {(const uint8_t *) "", 0}};
@@ -1125,12 +1128,16 @@ same_registers(store *s, wide_family_id f, wide_batch *own)
 						   .now = s->now,
 						   .own = own,
 						   .own_mark = UINT64_MAX};
-	uint8_t got[COUNTED][WIDE_HLL_REGISTERS] = {0};
-	wide_snapshot *snap;
+	counted got = {0};
+	wide_snapshot *taken = NULL;
 	wide_scan *scan;
 	wide_row row;
 
-	assert_ok(snapshot_take(s->db, NULL, NULL, &snap));
+	if (snap == NULL)
+	{
+		assert_ok(snapshot_take(s->db, NULL, NULL, &taken));
+		snap = taken;
+	}
 	assert_ok(wide_scan_open(s->db, snap, &spec, &scan));
 	while (wide_scan_next(scan, &row) == WIDE_OK)
 	{
@@ -1140,12 +1147,13 @@ same_registers(store *s, wide_family_id f, wide_batch *own)
 		assert_ok(fold_take(WIDE_MERGE_HLL, &value, row.cells[0].value.data,
 							(uint32_t) row.cells[0].value.len));
 	}
-	assert_memory_equal(got, registers, sizeof got);
+	assert_memory_equal(got, want, sizeof got);
 	wide_scan_close(scan);
-	wide_snapshot_release(snap);
+	if (taken != NULL)
+		wide_snapshot_release(taken);
 }
 
-/* Counts of distinct values: few registers and many, in all states. */
+/* Counts of distinct values: few registers and many, in all states, under snapshots. */
 static void
 test_registers(void **state)
 {
@@ -1156,6 +1164,8 @@ test_registers(void **state)
 		wide_family_options opt;
 		wide_family_id f;
 		wide_table_id table;
+		wide_snapshot *held = NULL;
+		counted then;
 		store s;
 
 		memset(registers, 0, sizeof registers);
@@ -1192,19 +1202,36 @@ test_registers(void **state)
 				else
 					put_registers(b, f, &r, row, true);
 			}
-			same_registers(&s, f, b);
+			same_registers(&s, f, b, NULL, registers);
 			assert_ok(store_commit(&s, b, NULL));
+			if (held == NULL && (x >> 28 & 3) == 0)
+			{
+				assert_ok(snapshot_take(s.db, NULL, NULL, &held));
+				memcpy(then, registers, sizeof then);
+			}
 			if (x >> 20 & 1)
 				assert_ok(wide_flush(s.db));
 			if ((x >> 21 & 7) == 0)
 				assert_ok(wide_compact(s.db, f));
 			if ((x >> 24 & 15) == 0)
 			{
+				if (held != NULL)
+					wide_snapshot_release(held);
+				held = NULL;
 				store_close(&s);
 				assert_ok(store_open(&s));
 			}
-			same_registers(&s, f, NULL);
+			if (held != NULL)
+				same_registers(&s, f, NULL, held, then);
+			if (held != NULL && (x >> 30 & 7) == 0)
+			{
+				wide_snapshot_release(held);
+				held = NULL;
+			}
+			same_registers(&s, f, NULL, NULL, registers);
 		}
+		if (held != NULL)
+			wide_snapshot_release(held);
 		store_drop(&s);
 	}
 }
