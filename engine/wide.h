@@ -477,6 +477,10 @@ typedef enum wide_merge
 #define WIDE_HLL_REGISTERS (1 << WIDE_HLL_BITS)
 #define WIDE_HLL_GREATEST  (32 - WIDE_HLL_BITS + 1) /* value of a register */
 
+/* Returns true if the bytes are the registers of a HyperLogLog, as a family with WIDE_MERGE_HLL has
+ * them, or none. */
+extern bool wide_hll_valid(const uint8_t *value, size_t len);
+
 typedef struct wide_family_options
 {
 	int32_t versions;	   /* the newest n of a column are kept; >= 1 */
@@ -614,10 +618,6 @@ extern void wide_batch_free(wide_batch *b);
 extern wide_status wide_batch_put(wide_batch *b, wide_family_id family, wide_bytes row,
 								  wide_bytes qualifier, int64_t ts, int64_t floor_ts,
 								  int64_t ttl_us, wide_bytes value);
-/* Returns true if the bytes are the registers of a HyperLogLog, as a family with WIDE_MERGE_HLL has
- * them, or none. */
-extern bool wide_hll_valid(const uint8_t *value, size_t len);
-
 /* Sets *merge to the family's merge operator (wide_merge). */
 extern wide_status wide_batch_merge_of(wide_batch *b, wide_family_id family, uint8_t *merge);
 

@@ -432,7 +432,7 @@ wide_batch_put(wide_batch *b, wide_family_id family, wide_bytes row, wide_bytes 
 	TRY(wide_batch_merge_of(b, family, &merge));
 	if (merge != WIDE_MERGE_NONE)
 		TRY(check_operand(merge, qualifier, ttl_us, value));
-	flags = (unsigned) merge << OP_MERGE;
+	flags = (unsigned) merge << OP_MERGE_SHIFT;
 	TRY(batch_key(b, row, qualifier, false));
 	if (ts != WIDE_TS_AUTO)
 		return batch_insert(b, family, &e, flags, INT64_MIN);

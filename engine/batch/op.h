@@ -12,11 +12,11 @@
 #include "engine/base/entry.h"
 
 /* Flags in the lowest bits of the sequence number. */
-#define OP_AUTO		  1 /* a put whose timestamp the commit assigns */
-#define OP_FLOOR	  2 /* the value begins with the put's floor, 8 bytes; see op_floor */
-#define OP_MERGE	  2 /* the next four bits: wide_merge, with which the put is an operand */
-#define OP_BITS		  6
-#define OP_NUMBER_MAX ((SEQ_MAX - SEQ_BATCH) >> OP_BITS)
+#define OP_AUTO		   1 /* a put whose timestamp the commit assigns */
+#define OP_FLOOR	   2 /* the value begins with the put's floor, 8 bytes; see op_floor */
+#define OP_MERGE_SHIFT 2 /* the next four bits: wide_merge, with which the put is an operand */
+#define OP_BITS		   6
+#define OP_NUMBER_MAX  ((SEQ_MAX - SEQ_BATCH) >> OP_BITS)
 
 static inline uint64_t
 op_seq(uint64_t op, unsigned flags)
@@ -34,7 +34,7 @@ op_number(uint64_t seq)
 static inline uint8_t
 op_merge_kind(uint64_t seq)
 {
-	return seq >> OP_MERGE & 15;
+	return seq >> OP_MERGE_SHIFT & 15;
 }
 
 static inline bool

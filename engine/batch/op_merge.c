@@ -366,7 +366,6 @@ static wide_status
 column_add(op_column *c, const op_stream *s)
 {
 	bool automatic = op_is_auto(s->e.seq);
-
 	bool newer = automatic &&
 				 (c->newest < 0 || op_number(c->e[c->newest].seq) < op_number(s->e.seq));
 

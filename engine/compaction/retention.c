@@ -561,8 +561,9 @@ take_put(retention *v, const entry *e)
 						  0);
 }
 
-/* Returns true if no reader has, or ever will have, a snapshot from seq `from` up to before `to`.
- */
+/* Returns true if no reader has, or ever will have, a snapshot from seq `from` up to before `to`,
+ * or one that sees only one of the two: a snapshot with exclusions is in a range that begins before
+ * the first of them (what it needs, snapshot.c). */
 static bool
 nobody_between(const retention *v, uint64_t from, uint64_t to)
 {

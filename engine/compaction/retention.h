@@ -16,10 +16,10 @@
 
 typedef struct retention retention;
 
-/* A job is the set of files, or the memtable, whose entries are fed. */
 /* Bytes of a column that wait for a decision, at most; and of their entries. */
 TUNABLE(size_t, retention_bytes, (size_t) 16 << 20);
 
+/* A job is the set of files, or the memtable, whose entries are fed. */
 typedef struct retention_spec
 {
 	wide_family family;

@@ -596,10 +596,6 @@ typedef struct segment
 
 /* -------------------------------------------------------- private handle */
 
-/*
- * The handle of one process, in private memory.  Each pointer to a *_local struct
- * belongs to the file named beside it; NULL until that file needs it.
- */
 /* A family and its operator (wide_merge), as a process has found it; family 0: none. */
 typedef struct family_merge
 {
@@ -609,6 +605,10 @@ typedef struct family_merge
 
 #define MERGES_KNOWN 64
 
+/*
+ * The handle of one process, in private memory.  Each pointer to a *_local struct
+ * belongs to the file named beside it; NULL until that file needs it.
+ */
 struct wide_db
 {
 	segment *seg;

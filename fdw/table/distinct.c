@@ -37,7 +37,6 @@ wt_distinct_encode(const void *value, int len, StringInfo out)
 {
 	hyperLogLogState *s = state();
 	uint32 hash = hash_bytes(value, len), i = hash >> (32 - WIDE_HLL_BITS);
-
 	char bytes[3] = {(char) (i >> 8), (char) (i & 255)};
 
 	addHyperLogLog(s, hash);
