@@ -16,10 +16,11 @@
 #include "fdw/ddl/event_trigger.h"
 #include "fdw/ddl/quota.h"
 #include "fdw/ddl/stored_table.h"
+#include "fdw/derived/index_ddl.h"
+#include "fdw/derived/row_change.h"
 #include "fdw/plan/aggregate_plan.h"
 #include "fdw/plan/lookup_path.h"
 #include "fdw/plan/scan_path.h"
-#include "fdw/plan/scan_size.h"
 #include "fdw/remote/remote_engine.h"
 #include "fdw/scan/analyze.h"
 #include "fdw/scan/explain.h"
@@ -73,6 +74,8 @@ _PG_init(void)
 	wt_database_init();
 	wt_event_trigger_init();
 	wt_quota_init();
+	wt_row_change_init();
+	wt_index_ddl_init();
 	wt_backup_init();
 	wt_lookup_ahead_init();
 	wt_lookup_path_init();
@@ -85,7 +88,7 @@ wt_handler(PG_FUNCTION_ARGS)
 {
 	FdwRoutine *r = makeNode(FdwRoutine);
 
-	r->GetForeignRelSize = wt_scan_size_get_rel_size;
+	r->GetForeignRelSize = wt_scan_path_get_rel_size;
 	r->GetForeignPaths = wt_scan_path_get_paths;
 	r->GetForeignPlan = wt_aggregate_plan_get_plan;
 	r->GetForeignUpperPaths = wt_aggregate_plan_get_upper_paths;

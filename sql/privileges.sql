@@ -346,6 +346,7 @@ INSERT INTO priv.matrix (object, statement) VALUES
     ('setting widetable.enable_parallel_scan', $$SET LOCAL widetable.enable_parallel_scan = off$$),
     ('setting widetable.enable_lookup_ahead', $$SET LOCAL widetable.enable_lookup_ahead = off$$),
     ('setting widetable.enable_direct_modify', $$SET LOCAL widetable.enable_direct_modify = off$$),
+    ('setting widetable.enable_index', $$SET LOCAL widetable.enable_index = off$$),
     ('setting widetable.directory', $$SET LOCAL widetable.directory = '/tmp'$$),
     ('setting widetable.cache_size', $$SET LOCAL widetable.cache_size = '2MB'$$),
     ('setting widetable.memtable_size', $$SET LOCAL widetable.memtable_size = '1MB'$$),

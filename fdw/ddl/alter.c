@@ -146,7 +146,8 @@ key_option(WtTable *before, char **names)
 	StringInfoData s;
 
 	initStringInfo(&s);
-	for (int i = 0; i < before->nkeys; i++)
+	/* of an index the other parts are appended */
+	for (int i = 0; i < (before->index_of != NULL ? before->declared : before->nkeys); i++)
 	{
 		const WtColumn *c = &before->columns[before->keys[i]];
 
@@ -211,6 +212,9 @@ wt_alter_record_renames(WtTable *before, TupleDesc after)
 			continue;
 		check_cells_rename(before, c, names[i]);
 		key |= c->role == WT_KEY;
+		/* a column of an index still has the same column of the indexed table */
+		if (c->source == c->name)
+			wt_catalog_option_set_column(before->relid, c->attno, "column_of", c->name);
 		if (c->by_name && !has_any_option(before->relid, c->attno, places, lengthof(places)))
 			wt_catalog_option_set_column(before->relid, c->attno, "column", cell_option(before, c));
 	}

@@ -35,6 +35,7 @@
 
 #include "fdw/store/error.h"
 #include "fdw/table/definition.h"
+#include "fdw/table/table.h"
 
 /*
  * Returns: a copy of the catalog's row, as the snapshot sees it, or NULL.  column: the one that
@@ -133,6 +134,7 @@ read_before(Oid relid, Snapshot snapshot)
 	if (def.schema == NULL)
 		def.schema = ""; /* dropped; the name does not matter here */
 	old_columns(snapshot, &def, c->relnatts);
+	def.indexed = wt_table_indexed(def.options);
 	return wt_definition_parse(&def);
 }
 

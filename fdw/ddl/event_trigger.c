@@ -43,6 +43,16 @@
 #include "fdw/table/table_name.h"
 #include "fdw/xact/batch.h"
 
+static void (*names_changed)(List *relids) = NULL;
+static void (*table_defined)(Oid relid) = NULL;
+
+void
+wt_event_trigger_on_define(void (*names)(List *relids), void (*defined)(Oid relid))
+{
+	names_changed = names;
+	table_defined = defined;
+}
+
 /* Returns: the distinct oids that the query returns, in CurrentMemoryContext. */
 static List *
 query_oids(const char *sql)
@@ -75,6 +85,8 @@ sync_tables(List *relids)
 	List *done = NIL;
 	ListCell *lc, *lc2;
 
+	if (names_changed != NULL)
+		names_changed(relids);
 	foreach(lc, relids)
 	{
 		List *all = list_make1_oid(lfirst_oid(lc));
@@ -88,6 +100,8 @@ sync_tables(List *relids)
 				continue;
 			done = lappend_oid(done, lfirst_oid(lc2));
 			wt_stored_table_define(lfirst_oid(lc2), true);
+			if (table_defined != NULL)
+				table_defined(lfirst_oid(lc2));
 		}
 	}
 }

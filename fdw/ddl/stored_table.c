@@ -447,6 +447,27 @@ rename_outdated(wide_table *wt)
 	return true;
 }
 
+/* Errors: 55006 if the foreign table, or another one on the stored table, is an index: its rows
+ * follow from those of another table alone. */
+static void
+check_no_index(WtTable *t, wide_table_id id)
+{
+	ListCell *lc;
+	bool index = t->index_of != NULL;
+
+	foreach(lc, wt_binding_others(id, t->relid))
+	{
+		WtTable *other = wt_table_unlocked(lfirst_oid(lc));
+
+		index |= other != NULL && other->index_of != NULL;
+	}
+	if (index)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_IN_USE),
+				 errmsg("an index shares its stored table \"%s\" with no other foreign table",
+						t->table_name)));
+}
+
 /*
  * Another foreign table begins to show the stored table.  Those that have given it their own
  * name state it from now on: it does not follow them any more when they are renamed, and a
@@ -458,6 +479,7 @@ share(WtTable *t, wide_table *wt, bool defining)
 	ListCell *lc;
 
 	wt_share_check(t, wt->id);
+	check_no_index(t, wt->id);
 	/* t may become the head */
 	wt_ddl_lock_stored_table(wt->id, t->relid < wt_ddl_lock_head(wt->id)
 										 ? AccessExclusiveLock

@@ -23,6 +23,8 @@
 #include "lib/ilist.h"
 #include "miscadmin.h"
 #include "nodes/execnodes.h"
+#include "storage/lmgr.h"
+#include "storage/lockdefs.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
@@ -32,6 +34,8 @@
 #include "fdw/ddl/binding.h"
 #include "fdw/ddl/database.h"
 #include "fdw/ddl/engine_table.h"
+#include "fdw/derived/index.h"
+#include "fdw/derived/index_build.h"
 #include "fdw/ddl/share.h"
 #include "fdw/func/call.h"
 #include "fdw/func/result.h"
@@ -283,6 +287,32 @@ verify_into(wide_family_id family, ReturnSetInfo *rsinfo)
 	}
 }
 
+/* Callback: an index differs from its table. */
+static void
+add_difference(void *arg, const WtIndex *x, const char *problem)
+{
+	WtResultRow row = {0};
+
+	wt_result_add_text(&row, psprintf("index %s", get_rel_name(x->relid)));
+	wt_result_add_text(&row, problem);
+	wt_result_put(&row, arg);
+}
+
+/* Adds the differences between a table and its indexes, or between an index and its table. */
+static void
+verify_indexes(WtTable *t, ReturnSetInfo *rsinfo)
+{
+	ListCell *lc;
+
+	if (t->index_of != NULL && wt_index(t->relid) != NULL)
+		wt_index_verify(wt_index(t->relid), add_difference, rsinfo);
+	foreach(lc, wt_index_list(t))
+	{
+		LockRelationOid(((WtIndex *) lfirst(lc))->relid, AccessShareLock);
+		wt_index_verify(lfirst(lc), add_difference, rsinfo);
+	}
+}
+
 PG_FUNCTION_INFO_V1(wt_sql_verify);
 
 Datum
@@ -310,6 +340,7 @@ wt_sql_verify(PG_FUNCTION_ARGS)
 	{
 		for (int i = 0; i < c.e.nall; i++)
 			verify_into(c.e.all[i], rsinfo);
+		verify_indexes(c.t, rsinfo);
 	}
 	return (Datum) 0;
 }

@@ -40,6 +40,7 @@
 #include "fdw/table/write_error.h"
 #include "fdw/xact/batch.h"
 #include "fdw/xact/change.h"
+#include "fdw/xact/derive.h"
 
 int
 wt_cell_argument_errdetail(WtCall *c, const char *col)
@@ -246,6 +247,7 @@ wt_cell_argument_finish(WtCall *c, bool locked)
 							   wt_key_text(c->t, c->key)),
 					 errhint("delete_row() deletes the whole row.")));
 	}
+	wt_derive_settle();
 }
 
 Datum

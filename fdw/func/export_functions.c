@@ -50,6 +50,7 @@
 #include "fdw/table/engine.h"
 #include "fdw/table/types.h"
 #include "fdw/xact/batch.h"
+#include "fdw/xact/derive.h"
 #include "fdw/xact/engine_scan.h"
 #include "fdw/xact/wal_usage.h"
 
@@ -440,10 +441,12 @@ wt_sql_import_cells(PG_FUNCTION_ARGS)
 	{
 		CHECK_FOR_INTERRUPTS();
 		take_cell(&in, n == 0, &key, &cell);
+		wt_derive_before(c.t, key);
 		wt_error_check(wide_batch_put(wt_batch(true), family, key, cell.qualifier, cell.ts,
 									  PG_INT64_MIN, cell.ttl_us, cell.value),
 					   "could not import cells");
 		wt_wal_usage_charge();
 	}
+	wt_derive_settle();
 	PG_RETURN_INT64(n);
 }

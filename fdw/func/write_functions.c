@@ -50,6 +50,7 @@
 #include "fdw/table/key_text.h"
 #include "fdw/table/types.h"
 #include "fdw/xact/change.h"
+#include "fdw/xact/derive.h"
 
 /* Returns the timestamp in argument n. */
 static int64
@@ -694,6 +695,7 @@ wt_sql_delete_row(PG_FUNCTION_ARGS)
 		for (int i = 0; i < c.e.nall; i++)
 			wt_cell_argument_delete(&c, WIDE_DELETE_FAMILY, &(WtCellRef) {.family = c.e.all[i]},
 									WIDE_TS_MAX);
+		wt_derive_settle();
 	}
 	PG_RETURN_VOID();
 }

@@ -20,6 +20,7 @@
 #include "fdw/key/part.h"
 #include "fdw/store/bytes.h"
 #include "fdw/store/compat.h"
+#include "fdw/table/rowkey.h"
 #include "fdw/table/type_kind.h"
 #include "fdw/table/types.h"
 
@@ -29,9 +30,13 @@ encode_prefix(WtTable *t, int part, StringInfo prefix)
 {
 	WtColumn *c = wt_part_column(t, part);
 	StringInfoData s;
+	int first;
 	bool escape = part < t->nkeys && !c->delimited && !wt_key_value_is_raw(t, part);
 
 	initStringInfo(&s);
+	if (part < t->nkeys && c->nullable)
+		appendStringInfoChar(&s, (char) *wt_rowkey_value_mark(c).data);
+	first = s.len;
 	for (int i = 0; i < prefix->len; i++)
 	{
 		appendStringInfoChar(&s, prefix->data[i]);
@@ -39,7 +44,7 @@ encode_prefix(WtTable *t, int part, StringInfo prefix)
 			appendStringInfoChar(&s, (char) 0xFF);
 	}
 	if (part < t->nkeys && c->desc)
-		for (int i = 0; i < s.len; i++)
+		for (int i = first; i < s.len; i++)
 			s.data[i] = ~s.data[i];
 	return wt_bytes_of(&s);
 }
@@ -363,6 +368,17 @@ holds_backslash(const WtInterval *iv)
 	return wt_bytes_cmp(iv->lo, behind) < 0 && (iv->inf || wt_bytes_cmp(iv->hi, first) > 0);
 }
 
+/* Of a nullable part: all values. */
+static WtIntervals
+all_values(const WtColumn *c)
+{
+	WtIntervals p = {.restricted = true, .n = 1, .iv = palloc0(sizeof(WtInterval))};
+
+	p.iv->lo = wt_rowkey_value_mark(c);
+	p.iv->inf = !wt_key_value_after(p.iv->lo, false, &p.iv->hi);
+	return p;
+}
+
 /* The values that pass one test. */
 static WtIntervals
 test_intervals(WtTable *t, const WtTest *test, const WtArg *args)
@@ -405,7 +421,12 @@ test_intervals(WtTable *t, const WtTest *test, const WtArg *args)
 			break;
 	}
 	/* a test that turned out to say nothing may have left some intervals */
-	return p.restricted ? p : (WtIntervals) {0};
+	if (!p.restricted)
+		return (WtIntervals) {0};
+	/* a part without a value passes no test */
+	return test->part < t->nkeys && wt_key_column(t, test->part)->nullable
+			   ? wt_key_interval_intersect(p, all_values(wt_key_column(t, test->part)))
+			   : p;
 }
 
 WtIntervals

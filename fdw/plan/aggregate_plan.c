@@ -42,6 +42,7 @@
 
 #include "fdw/key/part.h"
 #include "fdw/plan/key_choice.h"
+#include "fdw/plan/lock_mode.h"
 #include "fdw/plan/plain_column.h"
 #include "fdw/plan/plan_private.h"
 #include "fdw/plan/scan_path.h"
@@ -281,7 +282,7 @@ is_simple_scan(PlannerInfo *root, RelOptInfo *rel)
 	if (!wt_settings_enable_pushdown || !IS_SIMPLE_REL(rel) || rel->fdw_private == NULL ||
 		rel->rtekind != RTE_RELATION || IS_DUMMY_REL(rel) || !bms_is_empty(rel->lateral_relids) ||
 		root->parse->hasTargetSRFs || root->parse->groupingSets != NIL ||
-		wt_scan_path_lock_mode(root, rel) != WT_LOCK_NONE)
+		wt_lock_mode(root, rel) != WT_LOCK_NONE)
 		return false;
 	foreach(lc, rel->baserestrictinfo)
 	{

@@ -235,6 +235,8 @@ match_row(Match *m, RowCompareExpr *rc)
 		if (!all)
 			break;
 		add_value(cond, lfirst(r), type);
+		/* a part without a value makes the comparison null, but its bytes have a place */
+		cond->faithful = cond->faithful && !wt_key_column(m->t, cond->part + n)->nullable;
 		n++;
 	}
 	if (cond == NULL)
@@ -297,6 +299,14 @@ match_function(Match *m, FuncExpr *f)
 	return match_prefix(m, part, f->funcid, f->inputcollid, lsecond(f->args));
 }
 
+/* Returns true for a part of an index that rows may have no value for: NULL is a value to the
+ * clause then. */
+static bool
+is_optional(const Match *m, int part)
+{
+	return part < m->t->nkeys && wt_key_column(m->t, part)->optional;
+}
+
 static WtCond *
 match_boolean_expression(Match *m, BoolExpr *b)
 {
@@ -312,7 +322,8 @@ match_boolean_expression(Match *m, BoolExpr *b)
 		DistinctExpr *d = (DistinctExpr *) arg;
 		WtCond *c = match_op(m, d->opno, d->inputcollid, linitial(d->args), lsecond(d->args));
 
-		return c != NULL && c->kind == WT_COND_EQ && c->faithful ? c : NULL;
+		return c != NULL && c->kind == WT_COND_EQ && c->faithful && !is_optional(m, c->part) ? c
+																							 : NULL;
 	}
 	return match_bool(m, arg, false);
 }
@@ -324,7 +335,8 @@ match_null_test(Match *m, NullTest *n)
 
 	/* the value of a digest is in a cell, which may be missing */
 	if (part < 0 || part >= m->t->nkeys || n->argisrow ||
-		wt_encoding_is_digest(wt_key_column(m->t, part)->enc))
+		wt_encoding_is_digest(wt_key_column(m->t, part)->enc) ||
+		wt_key_column(m->t, part)->optional)
 		return NULL;
 	return new_cond(m, part, n->nulltesttype == IS_NULL ? WT_COND_NULL : WT_COND_NOT_NULL, true);
 }
@@ -332,7 +344,12 @@ match_null_test(Match *m, NullTest *n)
 static WtCond *
 match_boolean_test(Match *m, BooleanTest *b)
 {
-	/* a key is never null */
+	int part = match_part(m, (Node *) b->arg);
+
+	/* a key is never null, but a part of an index's */
+	if (part >= 0 && is_optional(m, part) &&
+		(b->booltesttype == IS_NOT_TRUE || b->booltesttype == IS_NOT_FALSE))
+		return NULL;
 	if (b->booltesttype == IS_TRUE || b->booltesttype == IS_NOT_FALSE)
 		return match_bool(m, (Node *) b->arg, true);
 	if (b->booltesttype == IS_FALSE || b->booltesttype == IS_NOT_TRUE)

@@ -31,6 +31,7 @@
 
 #include "fdw/plan/key_choice.h"
 #include "fdw/plan/key_condition.h"
+#include "fdw/plan/lock_mode.h"
 #include "fdw/plan/plan_private.h"
 #include "fdw/plan/scan_path.h"
 #include "fdw/plan/scan_plan.h"
@@ -195,7 +196,7 @@ add_lookup_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel, R
 	if (!wt_settings_enable_pushdown || !wt_settings_enable_lookup_ahead || !enable_nestloop ||
 		(jointype != JOIN_INNER && jointype != JOIN_LEFT && jointype != JOIN_SEMI &&
 		 jointype != JOIN_ANTI) ||
-		!is_remote(innerrel) || wt_scan_path_lock_mode(root, innerrel) != WT_LOCK_NONE)
+		!is_remote(innerrel) || wt_lock_mode(root, innerrel) != WT_LOCK_NONE)
 		return;
 	foreach(lc, innerrel->pathlist)
 	{

@@ -12,13 +12,20 @@
 /* The plan's fdw_private.  fdw_exprs has the values of tests and predicates. */
 enum WtPrivate
 {
-	WtPrivateTests,		/* integer list: array of WtTest */
-	WtPrivateTypes,		/* OID list: the type of each of fdw_exprs */
-	WtPrivateColumns,	/* integer list: attribute numbers that are wanted */
-	WtPrivateFlags,		/* integer list, see enum WtFlag */
-	WtPrivateLimit,		/* Const, float8: the most rows that are asked for; 0: not known */
-	WtPrivateShow,		/* fdw_exprs as the query has them, if they have variables; for EXPLAIN */
-	WtPrivatePredicates /* integer list: array of WtLeaf */
+	WtPrivateTests,		 /* integer list: array of WtTest */
+	WtPrivateTypes,		 /* OID list: the type of each of fdw_exprs */
+	WtPrivateColumns,	 /* integer list: attribute numbers that are wanted */
+	WtPrivateFlags,		 /* integer list, see enum WtFlag */
+	WtPrivateLimit,		 /* Const, float8: the most rows that are asked for; 0: not known */
+	WtPrivateShow,		 /* fdw_exprs as the query has them, if they have variables; for EXPLAIN */
+	WtPrivatePredicates, /* integer list: array of WtLeaf */
+	/*
+	 * NIL: the scan is one of the table.  Else a list whose first member is an integer list with
+	 * the oid of an index.  Without a second member the scan is one of the index alone, in the
+	 * table's place.  The second is the private list of a scan of the index, which has the
+	 * conditions; the scan reads the rows of its entries.
+	 */
+	WtPrivateIndex
 };
 
 /* Entries of WtPrivateFlags. */

@@ -5,7 +5,8 @@
  * There is a plain path; ordered ones, forward and backward, if the order of the key is useful; and
  * parameterised ones, if a join gives values to leading parts of the key (nested loops of lookups).
  * Plain and ordered paths have partial ones for parallel plans.  A path's fdw_private is a list of
- * two Integers: reverse, ordered.
+ * two Integers: reverse, ordered; of a scan by an index, of a third one, which is 0, and the
+ *WtIndexUse.
  */
 #include "postgres.h"
 
@@ -31,10 +32,12 @@
 
 #include "fdw/key/part.h"
 #include "fdw/plan/key_choice.h"
+#include "fdw/plan/index_use.h"
 #include "fdw/plan/key_condition.h"
 #include "fdw/plan/plain_column.h"
 #include "fdw/plan/plan_private.h"
 #include "fdw/plan/scan_size.h"
+#include "fdw/plan/system_column.h"
 #include "fdw/store/compat.h"
 #include "fdw/store/settings.h"
 #include "fdw/table/engine.h"
@@ -87,8 +90,8 @@ wt_scan_path_part_sorts(WtTable *t, int part, Oid opfamily, Oid collation)
 }
 
 /*
- * Parts that are bound to one value do not count.  NULLS FIRST or LAST does not matter:
- * keys are not null.  In the layout 'cells' the cells of a row are in the order of family,
+ * Parts that are bound to one value do not count.  NULLS FIRST or LAST matters to nullable parts of
+ * an index only.  In the layout 'cells' the cells of a row are in the order of family,
  * qualifier and version, in backward scans, too.
  */
 int
@@ -114,6 +117,8 @@ wt_scan_path_pathkeys(PlannerInfo *root, RelOptInfo *rel, WtTable *t, List *cond
 				 : part;
 		if (part == parts || !class_has_part(rel, t, pk->pk_eclass, at) ||
 			!wt_scan_path_part_sorts(t, at, pk->pk_opfamily, pk->pk_eclass->ec_collation))
+			break;
+		if (wt_part_column(t, at)->nullable && pk->pk_nulls_first == wt_pathkey_ascends(pk))
 			break;
 		backward = wt_pathkey_ascends(pk) == wt_part_is_descending(t, at);
 		if (part >= t->nkeys ? backward : directed && backward != *reverse)
@@ -149,7 +154,10 @@ scan_pathkeys(PlannerInfo *root, RelOptInfo *rel, WtTable *t, List *conds, bool 
 		bool known = false;
 		ListCell *lc;
 
-		if (!OidIsValid(opr))
+		/* an entry of a map is no column of the table */
+		if (c->source_is != WT_SOURCE_VALUE && wt_key_choice_part_is_single(conds, part))
+			continue;
+		if (!OidIsValid(opr) || c->source_is != WT_SOURCE_VALUE)
 			break;
 		get_atttypetypmodcoll(relid, c->attno, &type, &typmod, &collation);
 		one = wt_expression_pathkey(root,
@@ -188,13 +196,23 @@ backward_cost(const WtScanSize *size)
 	return size->scanned * (WT_REMOTE_BACKWARD - 1) * WT_REMOTE_ROW * cpu_operator_cost;
 }
 
+/* Adds a scan of the table; use: by an index. */
 static void
-add_scan_path(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const WtScanSize *size,
-			  List *pathkeys, bool reverse, Relids outer, const QualCost *qual)
+add_scan_path(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const WtIndexUse *use,
+			  const WtScanSize *size, List *pathkeys, bool reverse, Relids outer,
+			  const QualCost *qual)
 {
 	Cost startup, total;
+	List *private = list_make2(makeInteger(reverse), makeInteger(pathkeys != NIL));
 
-	wt_scan_size_cost(rel, info, size, qual, !bms_is_empty(outer), &startup, &total);
+	if (use != NULL)
+	{
+		wt_index_use_cost(rel, use, size, qual, pathkeys != NIL, !bms_is_empty(outer), &startup,
+						  &total);
+		private = lappend(lappend(private, makeInteger(0)), unconstify(WtIndexUse *, use));
+	}
+	else
+		wt_scan_size_cost(rel, info, size, qual, !bms_is_empty(outer), &startup, &total);
 	if (info->t->engine != NULL && reverse)
 		total += backward_cost(size);
 	if (pathkeys != NIL && info->t->salt_buckets > 1)
@@ -205,9 +223,7 @@ add_scan_path(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const WtScanS
 				 size->scanned * log2(info->t->salt_buckets) * cpu_operator_cost;
 	}
 	add_path(rel, (Path *) wt_create_foreignscan_path(root, rel, NULL, size->rows, startup, total,
-													  pathkeys, outer,
-													  list_make2(makeInteger(reverse),
-																 makeInteger(pathkeys != NIL))));
+													  pathkeys, outer, private));
 }
 
 /*
@@ -257,19 +273,22 @@ add_partial_scan_path(PlannerInfo *root, RelOptInfo *rel, List *pathkeys, bool r
  * processes, but not both.
  */
 static void
-add_scan_paths(PlannerInfo *root, RelOptInfo *rel, List *pathkeys, bool reverse)
+add_scan_paths(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const WtIndexUse *use,
+			   List *pathkeys, bool reverse)
 {
-	WtRelInfo *info = rel->fdw_private;
+	WtScanSize size = info->size;
 
-	add_scan_path(root, rel, info, &info->size, pathkeys, reverse, rel->lateral_relids,
+	/* an index finds entries; the rows are those of the relation */
+	size.rows = ((WtRelInfo *) rel->fdw_private)->size.rows;
+	add_scan_path(root, rel, info, use, &size, pathkeys, reverse, rel->lateral_relids,
 				  &rel->baserestrictcost);
-	if (rel->consider_parallel && bms_is_empty(rel->lateral_relids) &&
+	if (use == NULL && rel->consider_parallel && bms_is_empty(rel->lateral_relids) &&
 		(pathkeys == NIL || info->t->salt_buckets <= 1))
 		add_partial_scan_path(root, rel, pathkeys, reverse);
 }
 
 static void
-add_ordered_paths(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info)
+add_ordered_paths(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const WtIndexUse *use)
 {
 	bool reverse = false;
 	int n;
@@ -281,7 +300,7 @@ add_ordered_paths(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info)
 	{
 		List *keys = list_copy(root->query_pathkeys);
 
-		add_scan_paths(root, rel, list_truncate(keys, n), reverse);
+		add_scan_paths(root, rel, info, use, list_truncate(keys, n), reverse);
 	}
 	if (!has_useful_pathkeys(root, rel))
 		return;
@@ -290,7 +309,7 @@ add_ordered_paths(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info)
 		List *keys = scan_pathkeys(root, rel, info->t, info->conds, back);
 
 		if (keys != NIL)
-			add_scan_paths(root, rel, keys, back);
+			add_scan_paths(root, rel, info, use, keys, back);
 	}
 }
 
@@ -364,7 +383,7 @@ useful_outers(PlannerInfo *root, RelOptInfo *rel, WtTable *t)
 }
 
 static void
-add_parameterized_paths(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info)
+add_parameterized_paths(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, const WtIndexUse *use)
 {
 	ListCell *lc;
 
@@ -373,12 +392,16 @@ add_parameterized_paths(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info)
 		Relids outer = lfirst(lc);
 		ParamPathInfo *ppi = get_baserel_parampathinfo(root, rel, outer);
 		List *clauses = list_concat_copy(rel->baserestrictinfo, ppi->ppi_clauses);
-		List *conds = wt_key_condition_find(root, rel, info->t, clauses);
+		List *conds;
 		ListCell *c;
 		bool useful = false;
 		WtScanSize size;
 		QualCost qual;
 
+		if (use == NULL)
+			conds = wt_key_condition_find(root, rel, info->t, clauses);
+		else if (!wt_index_use_conditions(root, rel, use, clauses, &conds))
+			continue;
 		(void) wt_key_choice_make(info->t, conds);
 		foreach(c, conds)
 		{
@@ -390,40 +413,58 @@ add_parameterized_paths(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info)
 			continue;
 		wt_scan_size_estimate(root, rel, info, conds, clauses, &size);
 		cost_qual_eval(&qual, clauses, root);
-		ppi->ppi_rows = size.rows;
-		add_scan_path(root, rel, info, &size, NIL, false, outer, &qual);
+		ppi->ppi_rows = use == NULL ? size.rows : Min(ppi->ppi_rows, size.rows);
+		size.rows = ppi->ppi_rows;
+		add_scan_path(root, rel, info, use, &size, NIL, false, outer, &qual);
 	}
+}
+
+/* Adds the scans by an index. */
+static void
+add_index_paths(PlannerInfo *root, RelOptInfo *rel, const WtIndexUse *use)
+{
+	if (use->alone)
+	{
+		if (use->info->conds != NIL || use->only)
+			add_scan_paths(root, rel, use->info, use, NIL, false);
+		/* a row of a timed index may be found by a value that it has no longer */
+		if (!use->x->timed)
+			add_ordered_paths(root, rel, use->info, use);
+	}
+	/* clauses on entries of maps have no classes of equal columns */
+	if (use->x->map < 0)
+		add_parameterized_paths(root, rel, use->info, use);
+}
+
+void
+wt_scan_path_get_rel_size(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
+{
+	WtTable *t = wt_table(relid);
+	WtRelInfo *info;
+	int width;
+
+	wt_system_column_check_scan(root, baserel, t);
+	info = wt_scan_size_info(root, baserel, t, baserel->baserestrictinfo, &width);
+	baserel->fdw_private = info;
+	baserel->tuples = info->tuples;
+	baserel->pages = (BlockNumber) Min(info->blocks, (double) MaxBlockNumber);
+	wt_index_use_find(root, baserel);
+	baserel->rows = info->size.rows;
+	if (baserel->reltarget->width <= 0)
+		baserel->reltarget->width = width;
 }
 
 void
 wt_scan_path_get_paths(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 {
-	add_scan_paths(root, baserel, NIL, false);
-	add_ordered_paths(root, baserel, baserel->fdw_private);
-	add_parameterized_paths(root, baserel, baserel->fdw_private);
-}
+	WtRelInfo *info = baserel->fdw_private;
+	ListCell *lc;
 
-WtLock
-wt_scan_path_lock_mode(PlannerInfo *root, RelOptInfo *rel)
-{
-	PlanRowMark *mark;
-
-	if (bms_is_member(rel->relid, root->all_result_relids))
-		return WT_LOCK_WAIT;
-	mark = get_plan_rowmark(root->rowMarks, rel->relid);
-	if (mark == NULL || mark->strength == LCS_NONE)
-		return WT_LOCK_NONE;
-	wt_engine_require(wt_table(planner_rt_fetch(rel->relid, root)->relid), WT_CAN_ROW_LOCKS,
-					  "cannot lock rows of");
-	switch (mark->waitPolicy)
-	{
-		case LockWaitSkip:
-			return WT_LOCK_SKIP;
-		case LockWaitError:
-			return WT_LOCK_NOWAIT;
-		default:
-			return WT_LOCK_WAIT;
-	}
+	add_scan_paths(root, baserel, info, NULL, NIL, false);
+	add_ordered_paths(root, baserel, info, NULL);
+	add_parameterized_paths(root, baserel, info, NULL);
+	foreach(lc, info->indexes)
+		add_index_paths(root, baserel, lfirst(lc));
 }
 
 bool

@@ -8,7 +8,6 @@
 #include "nodes/parsenodes.h"
 #include "nodes/pathnodes.h"
 
-#include "fdw/plan/plan_private.h"
 #include "fdw/table/types.h"
 
 /* Returns true if the order of this operator family is the order of the part's bytes. */
@@ -21,16 +20,13 @@ extern bool wt_scan_path_part_sorts(WtTable *t, int part, Oid opfamily, Oid coll
 extern int wt_scan_path_pathkeys(PlannerInfo *root, RelOptInfo *rel, WtTable *t, List *conds,
 								 bool *reverse);
 
+/* The FdwRoutine's GetForeignRelSize: makes the WtRelInfo. */
+extern void wt_scan_path_get_rel_size(PlannerInfo *root, RelOptInfo *baserel, Oid relid);
+
 /* The FdwRoutine's GetForeignPaths. */
 extern void wt_scan_path_get_paths(PlannerInfo *root, RelOptInfo *baserel, Oid relid);
 
 /* The FdwRoutine's IsForeignScanParallelSafe. */
 extern bool wt_scan_path_is_parallel_safe(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte);
-
-/*
- * Returns whether and how a scan of the relation locks its rows: if the statement changes them or
- * has FOR UPDATE or the like.
- */
-extern WtLock wt_scan_path_lock_mode(PlannerInfo *root, RelOptInfo *rel);
 
 #endif /* WT_SCAN_PATH_H */

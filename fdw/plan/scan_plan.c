@@ -22,8 +22,10 @@
 #include "fdw/key/key_test.h"
 #include "fdw/key/part.h"
 #include "fdw/plan/cell_clause.h"
+#include "fdw/plan/index_use.h"
 #include "fdw/plan/key_choice.h"
 #include "fdw/plan/key_condition.h"
+#include "fdw/plan/lock_mode.h"
 #include "fdw/plan/plan_private.h"
 #include "fdw/plan/scan_columns.h"
 #include "fdw/plan/scan_path.h"
@@ -191,42 +193,119 @@ split_clauses(PlannerInfo *root, List *clauses, List *answered, List *filters, L
 	return rest;
 }
 
+/* Returns the flags of a scan (enum WtFlag). */
+static List *
+make_flags(int strict, int reverse, int ordered, WtLock lock, Index relid, int nfilters,
+		   int lookups)
+{
+	List *flags = list_make5_int(strict, reverse, ordered, lock, (int) relid);
+
+	return lappend_int(lappend_int(flags, nfilters), lookups);
+}
+
+/* Returns a plan's private list, in the order of enum WtPrivate. */
+static List *
+make_private(List *tests, List *types, List *columns, List *flags, double limit, List *show,
+			 List *predicates, List *index)
+{
+	List *out = list_make5(tests, types, columns, flags,
+						   makeConst(FLOAT8OID, -1, InvalidOid, sizeof(float8),
+									 Float8GetDatum(limit), false, FLOAT8PASSBYVAL));
+
+	return lappend(lappend(lappend(out, show), predicates), index);
+}
+
+/* For EXPLAIN: variables of other tables become parameters of the join in fdw_exprs. */
+static List *
+shown_exprs(List *exprs)
+{
+	return contain_var_clause((Node *) exprs) && !has_placeholder((Node *) exprs, NULL)
+			   ? copyObject(exprs)
+			   : NIL;
+}
+
+/* The plan is of no use without the index. */
+static void
+depend_on(PlannerInfo *root, const WtIndexUse *use)
+{
+	root->glob->relationOids = lappend_oid(root->glob->relationOids, use->x->relid);
+}
+
+/*
+ * Returns the plan of a scan that reads the rows which the entries of an index are of.  All clauses
+ * are tested in the rows.
+ */
+static ForeignScan *
+get_rows_plan(PlannerInfo *root, RelOptInfo *baserel, ForeignPath *best_path, const WtIndexUse *use,
+			  List *tlist, List *scan_clauses, Plan *outer_plan)
+{
+	WtTable *t = use->x->projection, *base = use->x->base;
+	List *mapped = wt_index_use_clauses(root, baserel, use, scan_clauses);
+	List *conds = wt_key_condition_find(root, baserel, t, mapped);
+	List *rest = extract_actual_clauses(scan_clauses, false);
+	List *exprs = NIL, *types = NIL, *keys = NIL, *answered, *filters, *predicates, *tests, *scan;
+	int reverse = intVal(linitial(best_path->fdw_private)),
+		ordered = intVal(lsecond(best_path->fdw_private)), strict;
+	WtLock lock = wt_lock_mode(root, baserel);
+	Bitmapset *wanted;
+
+	(void) wt_key_choice_make(t, conds);
+	tests = wt_scan_plan_tests(choose_conditions(baserel, t, conds, mapped, &answered), &exprs,
+							   &types);
+	/* what has expired since may not be left out by the value that the entry has of it */
+	filters = use->x->timed ? NIL : choose_filters(baserel, t, conds, mapped);
+	predicates = wt_cell_clause_plan(filters, &exprs, &types);
+	for (int part = 0; part < base->nkeys; part++)
+		keys = lappend_int(keys, wt_key_column(base, part)->attno);
+	scan = make_private(tests, types, keys,
+						make_flags(-1, reverse, ordered, WT_LOCK_NONE, baserel->relid, 0, 0), 0,
+						NIL, predicates, NIL);
+	wanted = choose_attributes(baserel, base, rest, NIL, &strict);
+	depend_on(root, use);
+	return make_foreignscan(tlist, rest, baserel->relid, exprs,
+							make_private(NIL, types, wt_scan_columns_list(wanted),
+										 make_flags(strict, 0, 0, lock, baserel->relid, 0, 0),
+										 row_limit(root, baserel, best_path->path.pathkeys),
+										 shown_exprs(exprs), NIL,
+										 list_make2(list_make1_int((int) use->x->relid), scan)),
+							NIL, NIL, outer_plan);
+}
+
 ForeignScan *
 wt_scan_plan_get_plan(PlannerInfo *root, RelOptInfo *baserel, Oid relid, ForeignPath *best_path,
 					  List *tlist, List *scan_clauses, Plan *outer_plan)
 {
-	WtRelInfo *info = baserel->fdw_private;
-	List *conds = wt_key_condition_find(root, baserel, info->t, scan_clauses);
-	List *chosen, *tests, *exprs = NIL, *types = NIL, *answered, *recheck, *rest, *filters,
-						  *predicates, *exact, *flags, *show, *private;
+	List *path = best_path->fdw_private;
+	const WtIndexUse *use = list_length(path) > 3 ? lfourth(path) : NULL;
+	WtTable *t = use != NULL ? use->x->projection : ((WtRelInfo *) baserel->fdw_private)->t;
+	List *conds, *chosen, *tests, *exprs = NIL, *types = NIL, *answered, *recheck, *rest, *filters,
+								  *predicates, *exact, *flags;
 	Bitmapset *wanted;
 	int strict;
-	WtLock lock = wt_scan_path_lock_mode(root, baserel);
-	Datum limit = Float8GetDatum(row_limit(root, baserel, best_path->path.pathkeys));
+	WtLock lock = wt_lock_mode(root, baserel);
 
-	(void) wt_key_choice_make(info->t, conds);
-	chosen = choose_conditions(baserel, info->t, conds, scan_clauses, &answered);
+	if (use != NULL && !use->only)
+		return get_rows_plan(root, baserel, best_path, use, tlist, scan_clauses, outer_plan);
+	conds = wt_key_condition_find(root, baserel, t, scan_clauses);
+	(void) wt_key_choice_make(t, conds);
+	chosen = choose_conditions(baserel, t, conds, scan_clauses, &answered);
 	tests = wt_scan_plan_tests(chosen, &exprs, &types);
-	filters = choose_filters(baserel, info->t, conds, scan_clauses);
+	filters = choose_filters(baserel, t, conds, scan_clauses);
 	predicates = wt_cell_clause_plan(filters, &exprs, &types);
 	/* a row that is locked must pass again in its newest state, so the executor tests these, too */
 	exact = lock == WT_LOCK_NONE ? wt_scan_size_exact_filters(filters) : NIL;
 	rest = split_clauses(root, scan_clauses, answered, filters, exact, &recheck);
-	wanted = choose_attributes(baserel, info->t, rest, exact, &strict);
-	flags = list_make5_int(strict, intVal(linitial(best_path->fdw_private)),
-						   intVal(lsecond(best_path->fdw_private)), lock, (int) baserel->relid);
-	flags = lappend_int(flags, list_length(filters));
-	flags = lappend_int(flags, list_length(best_path->fdw_private) > 2
-								   ? intVal(lthird(best_path->fdw_private))
-								   : 0);
-
-	/* for EXPLAIN: variables of other tables become parameters of the join in fdw_exprs */
-	show = contain_var_clause((Node *) exprs) && !has_placeholder((Node *) exprs, NULL)
-			   ? copyObject(exprs)
-			   : NIL;
-	private = list_make5(tests, types, wt_scan_columns_list(wanted), flags,
-						 makeConst(FLOAT8OID, -1, InvalidOid, sizeof(float8), limit, false,
-								   FLOAT8PASSBYVAL));
-	private = lappend(lappend(private, show), predicates);
-	return make_foreignscan(tlist, rest, baserel->relid, exprs, private, NIL, recheck, outer_plan);
+	wanted = choose_attributes(baserel, t, rest, exact, &strict);
+	flags = make_flags(strict, intVal(linitial(path)), intVal(lsecond(path)), lock, baserel->relid,
+					   list_length(filters), list_length(path) > 2 ? intVal(lthird(path)) : 0);
+	if (use != NULL)
+		depend_on(root, use);
+	return make_foreignscan(tlist, rest, baserel->relid, exprs,
+							make_private(tests, types, wt_scan_columns_list(wanted), flags,
+										 row_limit(root, baserel, best_path->path.pathkeys),
+										 shown_exprs(exprs), predicates,
+										 use != NULL
+											 ? list_make1(list_make1_int((int) use->x->relid))
+											 : NIL),
+							NIL, recheck, outer_plan);
 }

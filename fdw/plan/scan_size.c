@@ -676,12 +676,12 @@ wt_scan_size_cost(RelOptInfo *rel, WtRelInfo *info, const WtScanSize *size, cons
 
 /* Finds the clauses that the engine tests, and what they save. */
 static void
-prepare_filters(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info)
+prepare_filters(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info, List *rinfos)
 {
 	Bitmapset *families = NULL;
 	ListCell *lc, *l;
 
-	info->filters = wt_cell_clause_find(rel, info->t, rel->baserestrictinfo);
+	info->filters = wt_cell_clause_find(rel, info->t, rinfos);
 	cost_qual_eval(&info->filter_cost, wt_scan_size_exact_filters(info->filters), root);
 	info->recent = info->exists
 					   ? wt_cell_predicate_recent_share(root, info->t, &info->e, info->filters)
@@ -693,18 +693,16 @@ prepare_filters(PlannerInfo *root, RelOptInfo *rel, WtRelInfo *info)
 	info->filter_families = bms_num_members(families);
 }
 
-void
-wt_scan_size_get_rel_size(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
+WtRelInfo *
+wt_scan_size_info(PlannerInfo *root, RelOptInfo *baserel, WtTable *t, List *rinfos, int *width)
 {
 	WtRelInfo *info = palloc0(sizeof(WtRelInfo));
-	List *clauses = extract_actual_clauses(baserel->baserestrictinfo, false);
+	List *clauses = extract_actual_clauses(rinfos, false);
 	WtTableSize table = {0};
 	Bitmapset *wanted;
-	int strict, width = 0, i = -1;
+	int strict, i = -1;
 
-	baserel->fdw_private = info;
-	info->t = wt_table(relid);
-	wt_system_column_check_scan(root, baserel, info->t);
+	info->t = t;
 	info->exists = wt_engine_table_as(info->t, baserel->userid, false, &info->e);
 	if (info->exists)
 		wt_scan_size_table(info->t, &info->e, &table);
@@ -712,28 +710,27 @@ wt_scan_size_get_rel_size(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 	info->blocks = table.blocks;
 	info->cells = info->t->cells_layout || table.rows < 1 ? 1 : Max(1, table.cells / table.rows);
 	info->per_row = table.rows > 0 ? Max(1, info->tuples / table.rows) : 1;
-	baserel->tuples = info->tuples;
-	baserel->pages = (BlockNumber) Min(info->blocks, (double) MaxBlockNumber);
 
 	wanted = wt_scan_columns_wanted(baserel, info->t, clauses);
 	strict = wt_scan_columns_strict(baserel, info->t, clauses, wanted, &wanted);
 	info->families = count_families(info, wanted, strict);
-	info->conds = wt_key_condition_find(root, baserel, info->t, baserel->baserestrictinfo);
+	info->conds = wt_key_condition_find(root, baserel, info->t, rinfos);
 	(void) wt_key_choice_make(info->t, info->conds);
-	prepare_filters(root, baserel, info);
-	wt_scan_size_estimate(root, baserel, info, info->conds, baserel->baserestrictinfo, &info->size);
-	baserel->rows = info->size.rows;
+	prepare_filters(root, baserel, info, rinfos);
+	wt_scan_size_estimate(root, baserel, info, info->conds, rinfos, &info->size);
 
+	*width = 0;
 	while ((i = bms_next_member(wanted, i)) >= 0)
 	{
 		const WtColumn *c = &info->t->columns[i - 1];
 
-		width += get_typavgwidth(c->typid, c->typmod);
+		if (c->role == WT_DROPPED)
+			continue;
+		*width += get_typavgwidth(c->typid, c->typmod);
 		if (c->role == WT_MAP || info->t->cells_layout)
 			info->wanted = info->cells;
 		else if (c->role == WT_CELL)
 			info->wanted++;
 	}
-	if (baserel->reltarget->width <= 0)
-		baserel->reltarget->width = width;
+	return info;
 }

@@ -45,6 +45,8 @@ typedef struct WtRelInfo
 	double recent;		  /* share of the files that filters on time do not leave out */
 	int families;		  /* families that a scan opens */
 	double wanted;		  /* cells of a tuple that are wanted, about */
+
+	List *indexes; /* WtIndexUse: indexes that can find the rows */
 } WtRelInfo;
 
 /*
@@ -91,8 +93,12 @@ extern void wt_scan_size_table(WtTable *t, WtEngineTable *e, WtTableSize *out);
 /* Returns the engine's estimate of a range of a family; NULL: of the whole family. */
 extern wide_estimate wt_scan_size_range(wide_family_id family, const wide_range *range);
 
-/* The FdwRoutine's GetForeignRelSize: makes the WtRelInfo. */
-extern void wt_scan_size_get_rel_size(PlannerInfo *root, RelOptInfo *baserel, Oid relid);
+/*
+ * Returns what the planner knows of a scan of t with these clauses (RestrictInfos): of the table
+ * itself, or of an index in its place.  *width: bytes of a tuple.
+ */
+extern WtRelInfo *wt_scan_size_info(PlannerInfo *root, RelOptInfo *baserel, WtTable *t,
+									List *rinfos, int *width);
 
 /* Returns the most keys that the conditions allow if they bind all parts to values; else -1. */
 extern double wt_scan_size_keys(WtTable *t, List *conds);

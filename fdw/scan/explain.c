@@ -21,6 +21,7 @@
 #include "utils/ruleutils.h"
 
 #include "engine/wide.h"
+#include "fdw/derived/index.h"
 #include "fdw/key/key_test.h"
 #include "fdw/key/key_value.h"
 #include "fdw/key/part.h"
@@ -288,8 +289,19 @@ begin_shown(WtShown *s, ForeignScan *plan, Oid relid, List *private, bool aggreg
 			ExplainState *es)
 {
 	ListCell *e, *ty;
+	List *by = list_nth(private, WtPrivateIndex);
 
 	s->t = wt_table(relid);
+	if (by != NIL)
+	{
+		WtIndex *x = wt_index((Oid) linitial_int(linitial(by)));
+
+		/* what follows is about the index */
+		if (x != NULL)
+			s->t = x->projection;
+		if (list_length(by) > 1)
+		private = lsecond(by);
+	}
 	s->exprs = aggregate
 				   ? list_truncate(list_copy(plan->fdw_exprs), wt_aggregate_plan_shape(plan)->nargs)
 				   : shown_exprs(plan);
@@ -302,6 +314,20 @@ begin_shown(WtShown *s, ForeignScan *plan, Oid relid, List *private, bool aggreg
 	for (int i = 0; i < s->ntests; i++)
 		for (int v = 0; v < s->tests[i].n; v++)
 			s->constant = s->constant && s->args[s->tests[i].first + v].known;
+}
+
+/* Shows the index that finds the rows, and whether they are read. */
+static void
+show_index(List *by, ExplainState *es)
+{
+	bool ordered = list_length(by) > 1 && wt_plan_private_flag(lsecond(by), WtFlagOrdered);
+
+	ExplainPropertyText("Index", get_rel_name((Oid) linitial_int(linitial(by))), es);
+	ExplainPropertyText("Rows Read",
+						list_length(by) == 1 ? "none, index only"
+						: ordered			 ? "one by one in the order of the index"
+											 : "in the order of their keys",
+						es);
 }
 
 void
@@ -317,6 +343,8 @@ wt_explain_foreign_scan(ForeignScanState *node, ExplainState *es)
 	WtScanState *scan = a != NULL ? a->scan : aggregate ? NULL : node->fdw_state;
 	WtShown s;
 	bool filter;
+	List *by = list_nth(private, WtPrivateIndex),
+		 *range = list_length(by) > 1 ? lsecond(by) : private;
 	double limit = DatumGetFloat8(list_nth_node(Const, private, WtPrivateLimit)->constvalue);
 
 	begin_shown(&s, plan, relid, private, aggregate, es);
@@ -328,6 +356,8 @@ wt_explain_foreign_scan(ForeignScanState *node, ExplainState *es)
 		show_aggregates(&s, plan, es);
 	}
 	show_filters(node, &s, private, scan, es);
+	if (by != NIL)
+		show_index(by, es);
 	if (s.t->cells_layout)
 	{
 		char *text = wt_explain_condition_text(&s, WT_PART_FAMILY(s.t), WT_PART_VERSION(s.t) + 1);
@@ -338,8 +368,10 @@ wt_explain_foreign_scan(ForeignScanState *node, ExplainState *es)
 			ExplainPropertyText("Cell Condition", text[0] != '\0' ? text : number, es);
 	}
 	filter = wt_explain_condition_key(&s, es);
-	if (wt_plan_private_flag(private, WtFlagReverse))
+	if (wt_plan_private_flag(range, WtFlagReverse))
 		ExplainPropertyText("Scan Direction", "Backward", es);
+	if (list_length(by) > 1)
+		s.t = wt_table(relid);
 	show_columns(&s, private, es);
 	wt_explain_condition_times(&s, es);
 	if (limit > 0)

@@ -38,6 +38,7 @@
 #include "fdw/row/reader_span.h"
 #include "fdw/row/scan_set.h"
 #include "fdw/scan/chunk.h"
+#include "fdw/scan/index_scan.h"
 #include "fdw/scan/lookup.h"
 #include "fdw/scan/loose_filter.h"
 #include "fdw/scan/scan_cache.h"
@@ -85,15 +86,16 @@ checked_user(const PlanState *ps)
 	return OidIsValid(user) ? user : GetUserId();
 }
 
-WtScanState *
-wt_scan_begin(Oid relid, List *private, List *exprs, PlanState *ps, bool cacheable)
+/* wt_scan_begin() for a table, or an index in its place. */
+static WtScanState *
+begin_scan(WtTable *t, List *private, List *exprs, PlanState *ps, bool cacheable)
 {
 	WtScanState *st = palloc0(sizeof(WtScanState));
 	ListCell *lc;
 
 	st->cxt = CurrentMemoryContext;
 	st->ps = ps;
-	st->t = wt_table(relid);
+	st->t = t;
 	if (st->t->engine != NULL)
 		st->user = checked_user(ps);
 	st->exists = wt_engine_table_as(st->t, st->user, false, &st->e);
@@ -115,7 +117,7 @@ wt_scan_begin(Oid relid, List *private, List *exprs, PlanState *ps, bool cacheab
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("cannot change or lock rows of \"%s\" while widetable.as_of is set",
-						get_rel_name(relid)),
+						get_rel_name(t->relid)),
 				 errhint("SET widetable.as_of = ''.")));
 	st->cacheable = cacheable && wt_scan_cache_possible(st);
 	/* layout cells: wt_scan_start takes one, when the values are known */
@@ -127,6 +129,27 @@ wt_scan_begin(Oid relid, List *private, List *exprs, PlanState *ps, bool cacheab
 		st->open.cxt = AllocSetContextCreate(st->cxt, "widetable readers", ALLOCSET_DEFAULT_SIZES);
 	st->rowcxt = AllocSetContextCreate(st->cxt, "widetable row", ALLOCSET_DEFAULT_SIZES);
 	st->range.cxt = AllocSetContextCreate(st->cxt, "widetable ranges", ALLOCSET_SMALL_SIZES);
+	return st;
+}
+
+WtScanState *
+wt_scan_begin(Oid relid, List *private, List *exprs, PlanState *ps, bool cacheable)
+{
+	List *by = list_nth(private, WtPrivateIndex);
+	WtScanState *st;
+	WtIndex *x;
+
+	if (by == NIL)
+		return begin_scan(wt_table(relid), private, exprs, ps, cacheable);
+	x = wt_index_scan_index((Oid) linitial_int(linitial(by)), ps);
+	/* its plan was made without; who sets it has plans made anew */
+	if (wt_clock_as_of() != PG_INT64_MAX)
+		elog(ERROR, "index \"%s\" has no past", get_rel_name(x->relid));
+	if (list_length(by) == 1)
+		return begin_scan(x->projection, private, exprs, ps, cacheable);
+	st = begin_scan(x->base, private, NIL, ps, cacheable);
+	st->index = wt_index_scan_make(x, begin_scan(x->projection, lsecond(by), exprs, ps, true),
+								   wt_scan_fetch);
 	return st;
 }
 
@@ -416,7 +439,12 @@ wt_scan_start(WtScanState *st)
 
 	if (!st->exists || st->phase == WT_SCAN_OVER)
 		return false;
-	if (!next_chunk && (!st->cond.constant || st->range.ranges.n == NULL))
+	if (st->index != NULL)
+	{
+		if (!wt_index_scan_next(st))
+			return false;
+	}
+	else if (!next_chunk && (!st->cond.constant || st->range.ranges.n == NULL))
 		(void) wt_scan_ranges(st);
 	for (int b = 0; b < st->range.ranges.nbuckets; b++)
 		anything = anything || st->range.ranges.n[b] > 0;
@@ -493,7 +521,7 @@ wt_scan_fetch(WtScanState *st, Datum *values, bool *nulls)
 		if (found && st->open.reader->unsure)
 			wt_scan_unsure(st, wt_bytes_of(&st->open.reader->key));
 		MemoryContextSwitchTo(old);
-		if (found || st->chunk.shared == NULL)
+		if (found || (st->chunk.shared == NULL && st->index == NULL))
 			return found;
 		st->phase = WT_SCAN_CHUNK;
 	}
@@ -505,6 +533,11 @@ wt_scan_again(WtScanState *st)
 	st->restarted = st->restarted || st->open.state == WT_OPEN_ALL;
 	st->newest.subid = InvalidSubTransactionId;
 	st->phase = WT_SCAN_START;
+	if (st->index != NULL)
+	{
+		wt_scan_again(wt_index_scan_of(st->index));
+		wt_index_scan_again(st->index);
+	}
 }
 
 void
@@ -513,6 +546,8 @@ wt_scan_end(WtScanState *st)
 	if (!st->cacheable || !wt_scan_cache_leave(st))
 		close_scans(st);
 	wt_engine_scan_close(st->held);
+	if (st->index != NULL)
+		wt_scan_end(wt_index_scan_of(st->index));
 }
 
 void
@@ -520,4 +555,11 @@ wt_scan_work(WtScanState *st, WtScanWork *out)
 {
 	*out = st->past;
 	add_open(&st->open, out);
+	if (st->index != NULL)
+	{
+		WtScanWork keys;
+
+		wt_scan_work(wt_index_scan_of(st->index), &keys);
+		wt_scan_add_work(out, &keys);
+	}
 }

@@ -26,8 +26,9 @@
 #include "fdw/table/types.h"
 #include "fdw/xact/engine_scan.h"
 
-typedef struct WtShared WtShared; /* shared memory of a parallel scan: chunk.h */
-typedef struct WtCuts WtCuts;	  /* keys to cut a parallel scan at: parallel.c */
+typedef struct WtIndexScan WtIndexScan; /* finds keys in an index: index_scan.h */
+typedef struct WtShared WtShared;		/* shared memory of a parallel scan: chunk.h */
+typedef struct WtCuts WtCuts;			/* keys to cut a parallel scan at: parallel.c */
 
 /* Where a scan is between two calls. */
 typedef enum WtScanPhase
@@ -143,7 +144,8 @@ typedef struct WtScanState
 	bool ordered; /* rows must come in the order of the key */
 	double limit; /* the most rows that are asked for; 0: not known */
 	WtLock lock;
-	WtLookup *lookup; /* keys that will be looked up; NULL: nobody knows them */
+	WtIndexScan *index; /* finds the keys of the rows; NULL: the conditions do */
+	WtLookup *lookup;	/* keys that will be looked up; NULL: nobody knows them */
 
 	/* the run */
 	WtScanPhase phase;

@@ -28,6 +28,7 @@
 #include "miscadmin.h"
 #include "utils/datetime.h"
 #include "utils/guc.h"
+#include "utils/plancache.h"
 #include "utils/timestamp.h"
 
 #include "fdw/store/anchor.h"
@@ -335,6 +336,9 @@ assign_clock(const char *newval, void *extra)
 static void
 assign_as_of(const char *newval, void *extra)
 {
+	/* indexes have no past: plans with them are made for the present */
+	if ((as_of != NULL) != (extra != NULL))
+		ResetPlanCache();
 	as_of = extra;
 }
 

@@ -160,6 +160,7 @@
 	build_expression_pathkey(root, expr, opno, rel, false)
 /* argument escontext */
 #define wt_make_range(type, lower, upper, empty) make_range(type, lower, upper, empty, NULL)
+#define wt_qualified_names(text)				 stringToQualifiedNameList(text, NULL)
 /* the user whose privileges are checked for a scan, for a target; InvalidOid: the current one */
 #define wt_user_of_scan(plan, estate)			 ((plan)->checkAsUser)
 #define wt_user_of_target(rinfo, estate)		 ExecGetResultRelCheckAsUser(rinfo, estate)
@@ -184,6 +185,7 @@
 #define wt_expression_pathkey(root, expr, opno, rel) \
 	build_expression_pathkey(root, expr, NULL, opno, rel, false)
 #define wt_make_range(type, lower, upper, empty) make_range(type, lower, upper, empty)
+#define wt_qualified_names(text)				 stringToQualifiedNameList(text)
 #define wt_user_of_scan(plan, estate)                                                           \
 	(exec_rt_fetch((plan)->scan.scanrelid > 0 ? (plan)->scan.scanrelid                          \
 											  : (Index) bms_next_member((plan)->fs_relids, -1), \

@@ -18,6 +18,7 @@ bool wt_settings_enable_pushdown = true;
 bool wt_settings_enable_parallel_scan = true;
 bool wt_settings_enable_lookup_ahead = true;
 bool wt_settings_enable_direct_modify = true;
+bool wt_settings_enable_index = true;
 bool wt_settings_log_bulk = true;
 bool wt_settings_ignore_missing_wal = false;
 int wt_settings_write_memory_kb = 64 * 1024;
@@ -37,6 +38,9 @@ define_planner(void)
 	DefineCustomBoolVariable("widetable.enable_lookup_ahead",
 							 "Lets joins look up rows of other engines many at a time.", NULL,
 							 &wt_settings_enable_lookup_ahead, true, PGC_USERSET, 0, NULL, NULL,
+							 NULL);
+	DefineCustomBoolVariable("widetable.enable_index", "Lets indexes of wide tables find rows.",
+							 NULL, &wt_settings_enable_index, true, PGC_USERSET, 0, NULL, NULL,
 							 NULL);
 	DefineCustomBoolVariable("widetable.enable_direct_modify",
 							 "Lets the scan of an UPDATE or DELETE change the rows that it finds.",

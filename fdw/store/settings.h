@@ -19,6 +19,7 @@ extern bool wt_settings_enable_pushdown;
 extern bool wt_settings_enable_parallel_scan;
 extern bool wt_settings_enable_lookup_ahead;
 extern bool wt_settings_enable_direct_modify;
+extern bool wt_settings_enable_index;
 
 /* writing and recovery */
 extern int wt_settings_write_memory_kb;

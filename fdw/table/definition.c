@@ -155,7 +155,118 @@ check_key_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 		c->enc = WT_ENC_ORDERED;
 		c->desc = !c->desc;
 	}
-	c->fixed_len = wt_encoding_length(c->typid, c->enc);
+	c->value_len = c->fixed_len = wt_encoding_length(c->typid, c->enc);
+}
+
+/*
+ * Of an index: finds out what of the indexed table each column has.  A column has the column of its
+ * own name unless an option says otherwise.
+ * Errors: FDW_INVALID_OPTION_NAME if it has two of the options, or the table is no index.
+ */
+static void
+resolve_sources(WtTable *t, const ColumnSpec *specs)
+{
+	static const struct
+	{
+		WtColumnOption option;
+		WtSource what;
+	} options[] = {{WT_OPTION_QUALIFIER_OF, WT_SOURCE_QUALIFIER},
+				   {WT_OPTION_VALUE_OF, WT_SOURCE_ENTRY},
+				   {WT_OPTION_COLUMN_OF, WT_SOURCE_VALUE}};
+
+	for (int i = 0; i < t->natts; i++)
+	{
+		WtColumn *c = &t->columns[i];
+
+		for (int o = 0; o < (int) lengthof(options); o++)
+		{
+			if (c->role == WT_DROPPED || specs[i].value[options[o].option] == NULL)
+				continue;
+			if (t->index_of == NULL)
+				refuse_option(c, &specs[i], options[o].option,
+							  "The table is no index: it has no option \"index_of\".");
+			if (c->source != NULL)
+				refuse_option(c, &specs[i], options[o].option,
+							  "Another option says what the column has of the indexed table.");
+			c->source = specs[i].value[options[o].option];
+			c->source_is = options[o].what;
+		}
+		if (t->index_of != NULL && c->role != WT_DROPPED && c->source == NULL)
+			c->source = c->name;
+	}
+}
+
+/* Returns: the column of an index that has this column of the indexed table; NULL: there is none.
+ */
+static WtColumn *
+column_with(WtTable *t, const char *source)
+{
+	for (int i = 0; i < t->natts; i++)
+		if (t->columns[i].role != WT_DROPPED && t->columns[i].source_is == WT_SOURCE_VALUE &&
+			strcmp(t->columns[i].source, source) == 0)
+			return &t->columns[i];
+	return NULL;
+}
+
+/*
+ * Appends the key columns of the indexed table that option "key" of an index leaves out: with them
+ * each row of that table has an entry of its own.
+ * Errors: 42703 if the index has no such column.
+ */
+static List *
+append_base_key(WtTable *t, WtTable *base, List *items)
+{
+	t->declared = list_length(items);
+	if (items == NIL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
+				 errmsg("an index needs option \"key\""),
+				 errhint("It lists the columns by which rows are found.")));
+	for (int part = 0; part < base->nkeys; part++)
+	{
+		const WtColumn *b = wt_key_column(base, part);
+		const WtColumn *c = column_with(t, b->name);
+		WtKeyItem *item;
+		bool stated = false;
+		ListCell *lc;
+
+		if (c == NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_COLUMN),
+					 errmsg("an index of \"%s\" needs a column \"%s\"", t->index_of, b->name),
+					 errdetail("An entry has the key of its row."),
+					 errhint("Add the column \"%s\" of type %s.", b->name,
+							 format_type_be(b->typid))));
+		foreach(lc, items)
+			stated |= strcmp(((WtKeyItem *) lfirst(lc))->name, c->name) == 0 ||
+					  strcmp(((WtKeyItem *) lfirst(lc))->raw, c->name) == 0;
+		if (stated)
+			continue;
+		item = palloc0(sizeof(WtKeyItem));
+		item->name = item->raw = c->name;
+		item->desc = b->stated_desc;
+		items = lappend(items, item);
+	}
+	return items;
+}
+
+/* Of an index: marks the parts of its key that rows of the indexed table may have no value for. */
+static void
+mark_optional(WtTable *t, WtTable *base)
+{
+	for (int part = 0; part < t->nkeys; part++)
+	{
+		WtColumn *c = wt_key_column(t, part);
+		int b = wt_lookup_column_index(base, c->source);
+
+		if (c->source_is != WT_SOURCE_VALUE || (b >= 0 && base->columns[b].role == WT_KEY))
+			continue;
+		c->optional = true;
+		/* a row without a value for the first column has no entry */
+		c->nullable = part > 0;
+		if (c->nullable)
+			c->fixed_len = 0;
+	}
 }
 
 /* Gives key columns their role and part; without option "key" the first column is the key. */
@@ -229,6 +340,11 @@ resolve_value_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 	const char *timestamp_of = spec->value[WT_OPTION_TIMESTAMP_OF];
 
 	refuse_option(c, spec, WT_OPTION_DELIMITER, "The column is not part of the key.");
+	if (c->source_is != WT_SOURCE_VALUE)
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
+				 errmsg("column \"%s\" with an entry of a map must be in option \"key\"",
+						c->name)));
 	if (!family)
 		refuse_option(c, spec, WT_OPTION_PREFIX, "It restricts a column with option \"family\".");
 	if ((column != NULL) + (family != NULL) + (timestamp_of != NULL) > 1)
@@ -455,20 +571,46 @@ check_places(WtTable *t)
 		}
 }
 
+uint64
+wt_definition_new_serial(void)
+{
+	static uint64 serial = 0;
+
+	return ++serial;
+}
+
+/* Errors: FDW_INVALID_OPTION_NAME if the options contradict each other. */
+static void
+check_options(const WtTable *t)
+{
+	if (t->engine == NULL && (t->split_at != NULL || t->versions_given))
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
+				 errmsg("option \"%s\" is not allowed for a table of the embedded engine",
+						t->split_at != NULL ? "split_at" : "versions"),
+				 errhint("It is for servers with option \"engine\".")));
+	if (t->index_of != NULL &&
+		(t->cells_layout || t->salt_buckets > 0 || t->existence_projected || t->marker_off))
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
+				 errmsg("an index has none of the options \"layout\", \"salt_buckets\", "
+						"\"existence\" and \"marker\"")));
+}
+
 WtTable *
 wt_definition_parse(const WtDefinition *def)
 {
-	static uint64 serial = 0;
 	WtTable *t = palloc0(sizeof(WtTable));
 	ColumnSpec *specs = palloc0(Max(def->desc->natts, 1) * sizeof(ColumnSpec));
 	List *key = NIL;
 	List *families = NIL;
 	ListCell *lc;
 
-	t->serial = ++serial;
+	t->serial = wt_definition_new_serial();
 	t->relid = def->relid;
 	t->owner = def->owner;
 	t->server = def->server;
+	t->indexed = def->indexed != NULL ? def->indexed->relid : InvalidOid;
 	t->updatable = true;
 	t->truncatable = true;
 	t->batch_size = DEFAULT_BATCH_SIZE;
@@ -488,15 +630,15 @@ wt_definition_parse(const WtDefinition *def)
 		t->table_name = t->name_given ? wt_table_name_canonical(t->table_name)
 									  : wt_table_name_default(def->schema, def->name);
 	t->key_given = key != NIL;
-	if (t->engine == NULL && (t->split_at != NULL || t->versions_given))
-		ereport(ERROR,
-				(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
-				 errmsg("option \"%s\" is not allowed for a table of the embedded engine",
-						t->split_at != NULL ? "split_at" : "versions"),
-				 errhint("It is for servers with option \"engine\".")));
+	check_options(t);
 
 	read_columns(t, def, specs);
+	resolve_sources(t, specs);
+	if (t->index_of != NULL)
+		key = append_base_key(t, def->indexed, key);
 	resolve_key(t, key, specs);
+	if (t->index_of != NULL)
+		mark_optional(t, def->indexed);
 	for (int i = 0; i < t->natts; i++)
 	{
 		WtColumn *c = &t->columns[i];

@@ -14,4 +14,7 @@
  */
 extern WtTable *wt_definition_parse(const WtDefinition *def);
 
+/* Returns a number that no parsed definition has: WtTable.serial. */
+extern uint64 wt_definition_new_serial(void);
+
 #endif /* WT_DEFINITION_H */

@@ -85,7 +85,9 @@ wt_key_text(WtTable *t, wide_bytes key)
 			return wt_rowkey_hex(key);
 		if (i > 0)
 			appendStringInfoString(&s, ", ");
-		if (wt_encoding_is_digest(c->enc))
+		if (wt_rowkey_is_null_part(c, p, n))
+			appendStringInfoString(&s, "NULL");
+		else if (wt_encoding_is_digest(c->enc))
 			appendStringInfo(&s, "'%s'", wt_rowkey_hex(part));
 		else if (wt_decode_soft(c, part.data, part.len, &value) == NULL)
 			append_literal(&s, c->typid, value);

@@ -22,7 +22,7 @@ static const char *const table_options[] = {
 	"table_name",  "key",		  "families",		  "layout",			"salt_buckets",
 	"existence",   "insert_mode", "marker",			  "on_bad_key",		"updatable",
 	"truncatable", "batch_size",  "fdw_startup_cost", "fdw_tuple_cost", "split_at",
-	"versions"};
+	"versions",	   "index_of",	  "unique",			  "immutable"};
 
 /* Defaults for the server's tables; which engine stores them, and where it is. */
 static const char *const server_options[] = {
@@ -35,7 +35,8 @@ static const char *const user_options[] = {"user", "keytab", "credential_cache",
 										   "server_credentials"};
 
 const char *const wt_option_column_names[] = {"column",		  "family",	  "prefix",
-											  "timestamp_of", "encoding", "delimiter"};
+											  "timestamp_of", "encoding", "delimiter",
+											  "qualifier_of", "value_of", "column_of"};
 
 char *
 wt_option_names_hint(const char *given, const char *const *names, int n)

@@ -15,10 +15,14 @@ typedef enum WtColumnOption
 	WT_OPTION_PREFIX,
 	WT_OPTION_TIMESTAMP_OF,
 	WT_OPTION_ENCODING,
-	WT_OPTION_DELIMITER
+	WT_OPTION_DELIMITER,
+	/* of an index: what its column has of the indexed table */
+	WT_OPTION_QUALIFIER_OF,
+	WT_OPTION_VALUE_OF,
+	WT_OPTION_COLUMN_OF
 } WtColumnOption;
 
-#define WT_COLUMN_OPTIONS (WT_OPTION_DELIMITER + 1)
+#define WT_COLUMN_OPTIONS (WT_OPTION_COLUMN_OF + 1)
 
 extern const char *const wt_option_column_names[WT_COLUMN_OPTIONS];
 

@@ -11,6 +11,9 @@
  *	with a delimiter	as encoded, then the delimiter; a value must not contain it
  *	other				as encoded with 00 -> 00 FF, then 00 01
  *
+ * In front of a nullable part (of an index) stands the byte 01, or the part is the byte 02 alone:
+ * there is no value.  So such keys come last, as NULLs do.
+ *
  * A descending part has all its bytes inverted, terminator or delimiter included.
  * If its length varies, it has its terminator as the last part, too: without one
  * 'a' would sort before 'ab' when inverted.
@@ -40,6 +43,8 @@
 #include "fdw/table/type_kind.h"
 #include "fdw/table/types.h"
 
+#define HAS_VALUE  0x01
+#define NO_VALUE   0x02
 #define ESCAPE	   0x00
 #define ESCAPED	   0xFF
 #define TERMINATOR 0x01
@@ -90,32 +95,43 @@ void
 wt_rowkey_encode_part(WtTable *t, int part, Datum value, StringInfo out)
 {
 	const WtColumn *c = wt_key_column(t, part);
-	int start = out->len;
+	int start = out->len, first;
 	bool closed = !c->last || c->desc;
 
+	if (c->nullable)
+		appendStringInfoChar(out, HAS_VALUE);
+	first = out->len;
 	wt_encode(c, value, out);
-	if (c->fixed_len == 0 && !wt_encoding_is_self_delimiting(c->typid, c->enc))
+	if (c->value_len == 0 && !wt_encoding_is_self_delimiting(c->typid, c->enc))
 	{
 		if (c->delimited)
 		{
-			if (memchr(out->data + start, c->delimiter, out->len - start))
+			if (memchr(out->data + first, c->delimiter, out->len - first))
 				ereport(ERROR,
 						(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						 errmsg("value of key column \"%s\" contains the delimiter \"%c\"",
 								c->name,
 								c->delimiter),
 						 errdetail("The value is %s.",
-								   quote_literal_cstr(pnstrdup(out->data + start,
-															   out->len - start)))));
+								   quote_literal_cstr(pnstrdup(out->data + first,
+															   out->len - first)))));
 			if (closed)
 				appendStringInfoChar(out, c->delimiter);
 		}
 		else if (closed)
-			escape_part(out, start);
+			escape_part(out, first);
 	}
 	if (c->desc)
 		for (int i = start; i < out->len; i++)
 			out->data[i] = ~out->data[i];
+}
+
+wide_bytes
+wt_rowkey_value_mark(const WtColumn *c)
+{
+	static const uint8 marks[] = {HAS_VALUE, (uint8) ~HAS_VALUE};
+
+	return (wide_bytes) {&marks[c->desc], 1};
 }
 
 int
@@ -209,6 +225,11 @@ wt_rowkey_from_slot(WtTable *t, const Datum *values, const bool *isnull, StringI
 	{
 		int att = t->keys[i];
 
+		if (isnull[att] && t->columns[att].nullable)
+		{
+			appendStringInfoChar(out, (char) (t->columns[att].desc ? ~NO_VALUE : NO_VALUE));
+			continue;
+		}
 		if (isnull[att])
 			ereport(ERROR,
 					(errcode(ERRCODE_NOT_NULL_VIOLATION),
@@ -220,13 +241,14 @@ wt_rowkey_from_slot(WtTable *t, const Datum *values, const bool *isnull, StringI
 	finish_key(t, out, start);
 }
 
-ssize_t
-wt_rowkey_part_length(const WtColumn *c, const uint8 *p, size_t n)
+/* wt_rowkey_part_length() of a value. */
+static ssize_t
+value_length(const WtColumn *c, const uint8 *p, size_t n)
 {
 	uint8 flip = c->desc ? 0xFF : 0x00;
 
-	if (c->fixed_len > 0)
-		return n < (size_t) c->fixed_len ? -1 : c->fixed_len;
+	if (c->value_len > 0)
+		return n < (size_t) c->value_len ? -1 : c->value_len;
 	if (wt_encoding_is_self_delimiting(c->typid, c->enc))
 	{
 		size_t self = wt_decode_self_length(c->typid, p, n, flip);
@@ -254,6 +276,27 @@ wt_rowkey_part_length(const WtColumn *c, const uint8 *p, size_t n)
 	return -1;
 }
 
+bool
+wt_rowkey_is_null_part(const WtColumn *c, const uint8 *p, size_t n)
+{
+	return c->nullable && n > 0 && (p[0] ^ (c->desc ? 0xFF : 0x00)) == NO_VALUE;
+}
+
+ssize_t
+wt_rowkey_part_length(const WtColumn *c, const uint8 *p, size_t n)
+{
+	ssize_t len;
+
+	if (!c->nullable)
+		return value_length(c, p, n);
+	if (wt_rowkey_is_null_part(c, p, n))
+		return 1;
+	if (n == 0 || p[0] != *wt_rowkey_value_mark(c).data)
+		return -1;
+	len = value_length(c, p + 1, n - 1);
+	return len < 0 ? -1 : len + 1;
+}
+
 /* Copies n bytes to plain, each XORed with flip; escaped: without escapes.  Returns: the number of
  * bytes of plain. */
 static size_t
@@ -275,12 +318,19 @@ copy_plain(uint8 *plain, const uint8 *p, size_t n, uint8 flip, bool escaped)
 ssize_t
 wt_rowkey_take_part(const WtColumn *c, const uint8 *p, size_t n, uint8 *plain, wide_bytes *value)
 {
-	ssize_t taken = wt_rowkey_part_length(c, p, n);
-	bool varies = c->fixed_len == 0 && !wt_encoding_is_self_delimiting(c->typid, c->enc);
+	ssize_t mark = c->nullable ? 1 : 0, taken = wt_rowkey_part_length(c, p, n) - mark;
+	bool varies = c->value_len == 0 && !wt_encoding_is_self_delimiting(c->typid, c->enc);
 	bool ended = varies && (!c->last || c->desc); /* by a terminator or a delimiter */
 	bool escaped = ended && !c->delimited;
 	size_t len;
 
+	if (wt_rowkey_is_null_part(c, p, n))
+	{
+		*value = (wide_bytes) {p, 0};
+		return 1;
+	}
+	p += mark;
+	n -= mark;
 	if (taken < 0 || (varies && !ended && c->delimited && memchr(p, c->delimiter, n)))
 		return -1;
 	len = taken - (escaped ? 2 : ended ? 1 : 0);
@@ -290,7 +340,7 @@ wt_rowkey_take_part(const WtColumn *c, const uint8 *p, size_t n, uint8 *plain, w
 		p = plain;
 	}
 	*value = (wide_bytes) {p, len};
-	return taken;
+	return taken + mark;
 }
 
 bool
@@ -368,6 +418,7 @@ wt_rowkey_decode_soft(WtTable *t, wide_bytes key, const bool *need, Datum *value
 			why = psprintf("key column \"%s\" does not end where it should", c->name);
 			break;
 		}
+		wanted = wanted && !wt_rowkey_is_null_part(c, p, n);
 		p += taken;
 		n -= taken;
 		if (!wanted || wt_encoding_is_digest(c->enc))

@@ -27,6 +27,9 @@ extern void wt_rowkey_encode(WtTable *t, const Datum *values, int nparts, String
  */
 extern void wt_rowkey_encode_part(WtTable *t, int part, Datum value, StringInfo out);
 
+/* Returns the byte in front of values of a nullable part. */
+extern wide_bytes wt_rowkey_value_mark(const WtColumn *c);
+
 /* Appends a whole key of a slot's attributes, which are by attno - 1.  Errors: NOT_NULL_VIOLATION;
  * those of wt_rowkey_encode. */
 extern void wt_rowkey_from_slot(WtTable *t, const Datum *values, const bool *isnull,
@@ -54,6 +57,9 @@ extern const char *wt_rowkey_decode_soft(WtTable *t, wide_bytes key, const bool 
  */
 extern ssize_t wt_rowkey_take_part(const WtColumn *c, const uint8 *p, size_t n, uint8 *plain,
 								   wide_bytes *value);
+
+/* Returns true if the part at p is nullable and has no value. */
+extern bool wt_rowkey_is_null_part(const WtColumn *c, const uint8 *p, size_t n);
 
 /* Returns the same without the value.  Allocates nothing and raises no error. */
 extern ssize_t wt_rowkey_part_length(const WtColumn *c, const uint8 *p, size_t n);

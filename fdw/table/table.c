@@ -15,22 +15,26 @@
 #include "access/htup_details.h"
 #include "access/relation.h"
 #include "access/xact.h"
+#include "catalog/namespace.h"
 #include "catalog/pg_foreign_table.h"
 #include "catalog/pg_language_d.h"
 #include "catalog/pg_proc.h"
 #include "commands/defrem.h"
 #include "foreign/foreign.h"
+#include "nodes/makefuncs.h"
 #include "storage/lockdefs.h"
 #include "utils/builtins.h"
 #include "utils/hsearch.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/regproc.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
 #include "engine/wide.h"
 #include "fdw/store/bytes.h"
+#include "fdw/store/compat.h"
 #include "fdw/table/definition.h"
 #include "fdw/table/engine.h"
 #include "fdw/table/table_option.h"
@@ -107,6 +111,29 @@ wt_table_import(ImportForeignSchemaStmt *stmt, Oid server)
 }
 
 WtTable *
+wt_table_indexed(List *options)
+{
+	ListCell *lc;
+
+	foreach(lc, options)
+	{
+		DefElem *def = lfirst(lc);
+		Oid relid;
+		WtTable *t;
+
+		if (strcmp(def->defname, "index_of") != 0)
+			continue;
+		relid = RangeVarGetRelid(makeRangeVarFromNameList(wt_qualified_names(defGetString(def))),
+								 NoLock, false);
+		t = wt_table_unlocked(relid);
+		if (t == NULL)
+			wt_table_not_ours(relid);
+		return t;
+	}
+	return NULL;
+}
+
+WtTable *
 wt_table_parse(Relation rel)
 {
 	ForeignTable *ft = GetForeignTable(RelationGetRelid(rel));
@@ -120,6 +147,7 @@ wt_table_parse(Relation rel)
 	def.server = ft->serverid;
 	def.server_options = GetForeignServer(ft->serverid)->options;
 	def.options = ft->options;
+	def.indexed = wt_table_indexed(ft->options);
 	def.column_options = palloc0(Max(def.desc->natts, 1) * sizeof(List *));
 	for (int i = 0; i < def.desc->natts; i++)
 		if (!TupleDescAttr(def.desc, i)->attisdropped)
@@ -325,6 +353,18 @@ wt_table(Oid relid)
 	t = cache_fill(rel);
 	relation_close(rel, NoLock);
 	return t;
+}
+
+uint64
+wt_table_invalidations(void)
+{
+	return invalidations;
+}
+
+void
+wt_table_retire(MemoryContext cxt)
+{
+	MemoryContextSetParent(cxt, retired);
 }
 
 WtTable *

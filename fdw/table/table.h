@@ -25,11 +25,27 @@ extern WtTable *wt_table(Oid relid);
  */
 extern WtTable *wt_table_unlocked(Oid relid);
 
+/*
+ * Returns a number that grows whenever a definition may have changed.  What was made of definitions
+ * is still true as long as it is the same.
+ */
+extern uint64 wt_table_invalidations(void);
+
+/* Frees the context at the end of the transaction: running statements may use what it has. */
+extern void wt_table_retire(MemoryContext cxt);
+
 /* Returns the engine of a foreign table's server; NULL: the embedded one.  Parses nothing else. */
 extern const struct WtEngine *wt_table_engine(Oid relid);
 
 /* IMPORT FOREIGN SCHEMA: the callback of the wrapper. */
 extern List *wt_table_import(ImportForeignSchemaStmt *stmt, Oid server);
+
+/*
+ * Returns the table that option index_of among these names; NULL: there is no such option.  Takes
+ * no lock: who uses an index uses its table, too.
+ * Errors: 42P01, 42809.
+ */
+extern WtTable *wt_table_indexed(List *options);
 
 /* Parses the definition in the catalogs; palloc'd.  Errors: those of wt_definition_parse. */
 extern WtTable *wt_table_parse(Relation rel);

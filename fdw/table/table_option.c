@@ -250,6 +250,12 @@ wt_table_option_take(WtTable *t, DefElem *def, List **key, List **families)
 	}
 	else if (strcmp(name, "existence") == 0)
 		t->existence_projected = choice(def, "projected", "any");
+	else if (strcmp(name, "index_of") == 0)
+		t->index_of = pstrdup(defGetString(def));
+	else if (strcmp(name, "unique") == 0)
+		t->unique = bool_option(def);
+	else if (strcmp(name, "immutable") == 0)
+		t->immutable = bool_option(def);
 	else if (strcmp(name, "insert_mode") == 0)
 		t->insert_error = choice(def, "error", "upsert");
 	else if (strcmp(name, "marker") == 0)

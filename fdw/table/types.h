@@ -49,6 +49,14 @@ typedef enum WtRole
 	WT_CELL_NO		 /* the version's number in its row, from 1 */
 } WtRole;
 
+/* What a column of an index has of a column of the indexed table. */
+typedef enum WtSource
+{
+	WT_SOURCE_VALUE,
+	WT_SOURCE_QUALIFIER, /* of an entry of a map, as the map shows it */
+	WT_SOURCE_ENTRY		 /* the value of that entry */
+} WtSource;
+
 typedef struct WtColumn
 {
 	/* the SQL column */
@@ -73,11 +81,19 @@ typedef struct WtColumn
 	bool by_name;	  /* WT_CELL: no option names the cell; it is that of the column's name */
 	int timestamp_of; /* WT_TIMESTAMP_OF: index of the column that the option names; -1: a cell */
 
+	/* of an index: what it has of the indexed table */
+	char *source;		/* its column; NULL: the table is no index */
+	WtSource source_is; /* what of that column */
+
 	/* WT_KEY */
 	int part;		  /* position in the key, from 0 */
 	bool desc;		  /* the bytes are inverted */
 	bool stated_desc; /* option "key" says desc; encoding "reverse" makes desc its opposite */
 	int fixed_len;	  /* bytes of the encoded part; 0: variable */
+	int value_len;	  /* the same of the value; differs if it is nullable */
+	bool optional;	  /* of an index: rows of the indexed table may have no value */
+	bool nullable;	  /* such a column behind the first one: a byte in front says whether there is
+					   * a value */
 	bool delimited;	  /* a delimiter ends the part */
 	char delimiter;	  /* '\0' keeps the order, because text does not contain it */
 	bool last;		  /* last part of the key */
@@ -116,6 +132,14 @@ typedef enum WtProtection
 	WT_PROTECT_INTEGRITY,
 	WT_PROTECT_PRIVACY
 } WtProtection;
+
+/* Whether other tables follow from the rows of a table: known from its first change on. */
+typedef enum WtDerived
+{
+	WT_DERIVED_UNKNOWN,
+	WT_DERIVED_NONE,
+	WT_DERIVED_SOME
+} WtDerived;
 
 /* Where the tables of a server are that other engines store: options of the server. */
 typedef struct WtPlace
@@ -165,6 +189,14 @@ typedef struct WtTable
 	bool versions_given; /* option versions is there */
 	bool versions_exact; /* its value: deletes and versions are as in the embedded engine */
 
+	/* indexes */
+	char *index_of; /* option index_of: the indexed table; NULL: the table is no index */
+	Oid indexed;	/* the same table */
+	int declared;	/* how many parts option key states; the others are appended */
+	bool unique;	/* no two rows have the same values in these */
+	bool immutable; /* rows are written once: of the table or of an index of it */
+	WtDerived derived;
+
 	/* families */
 	int nfamilies;
 	WtFamily *families; /* without dropped ones; the first is that of columns that name none */
@@ -199,6 +231,7 @@ typedef struct WtDefinition
 	List *server_options;
 	List *options;
 	List **column_options; /* by attno - 1 */
+	WtTable *indexed;	   /* the table that option index_of names; NULL: there is no such option */
 } WtDefinition;
 
 static inline WtColumn *

@@ -60,6 +60,7 @@
 #include "fdw/write/modify_state.h"
 #include "fdw/xact/batch.h"
 #include "fdw/xact/change.h"
+#include "fdw/xact/derive.h"
 #include "fdw/xact/engine_scan.h"
 #include "fdw/xact/wal_usage.h"
 
@@ -504,6 +505,7 @@ write_row(WtDirectModify *d, ForeignScanState *node, TupleTableSlot *slot)
 		update_row(d, node, slot);
 	else
 		wt_modify_state_delete_row(d->st->t, &d->e, key);
+	wt_derive_settle();
 	return true;
 }
 

@@ -45,6 +45,7 @@
 #include "fdw/write/upsert_rights.h"
 #include "fdw/xact/batch.h"
 #include "fdw/xact/change.h"
+#include "fdw/xact/derive.h"
 
 void
 wt_modify_add_update_targets(PlannerInfo *root, Index rtindex, RangeTblEntry *target_rte,
@@ -89,7 +90,7 @@ wt_modify_is_updatable(Relation rel)
 	WtTable *t = wt_table(RelationGetRelid(rel));
 	int identity = 0;
 
-	if (!t->updatable)
+	if (!t->updatable || t->index_of != NULL)
 		return 0;
 	if (t->cells_layout)
 	{
@@ -168,6 +169,7 @@ wt_modify_end_insert(EState *estate, ResultRelInfo *rinfo)
 {
 	WtModify *m = rinfo->ri_FdwState;
 
+	wt_derive_rest();
 	if (m == NULL)
 		return;
 	if (m->aux)
@@ -317,6 +319,7 @@ wt_modify_exec_insert(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot
 	done = m->t->cells_layout ? wt_cells_layout_insert(m, slot) : wt_rows_layout_insert(m, slot);
 	if (done)
 		show_stored(m, rinfo, slot, NULL);
+	wt_derive_settle();
 	MemoryContextSwitchTo(old);
 	return done ? slot : NULL;
 }
@@ -386,6 +389,7 @@ wt_modify_exec_update(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot
 							  : wt_rows_layout_update(m, slot, planSlot, before, set);
 	if (done)
 		show_stored(m, rinfo, slot, set);
+	wt_derive_settle();
 	MemoryContextSwitchTo(old);
 	return done ? slot : NULL;
 }
@@ -422,6 +426,7 @@ wt_modify_exec_delete(EState *estate, ResultRelInfo *rinfo, TupleTableSlot *slot
 
 	if (done)
 		show_old_row(m, rinfo, slot, planSlot);
+	wt_derive_settle();
 	MemoryContextSwitchTo(old);
 	return done ? slot : NULL;
 }

@@ -32,6 +32,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "fdw/derived/row_change.h"
 #include "fdw/row/cell_read.h"
 #include "fdw/row/map.h"
 #include "fdw/store/bytes.h"
@@ -239,6 +240,7 @@ bool
 wt_rows_layout_insert(WtModify *m, TupleTableSlot *slot)
 {
 	wide_bytes key;
+	bool once;
 
 	resetStringInfo(&m->key);
 	wt_rowkey_from_slot(m->t, slot->tts_values, slot->tts_isnull, &m->key);
@@ -250,8 +252,12 @@ wt_rows_layout_insert(WtModify *m, TupleTableSlot *slot)
 			raise_duplicate(m, key);
 		return false;
 	}
+	/* with timestamps a cell may lie behind others, or have expired */
+	once = m->rows.nts == 0 && wt_row_change_begin_insert(m->t, key);
 	if (insert_cells(m, slot, key) == 0)
 		insert_marker(m, key);
+	if (once)
+		wt_row_change_inserted(m->t, slot->tts_values, slot->tts_isnull);
 	return true;
 }
 

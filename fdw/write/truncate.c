@@ -21,6 +21,7 @@
 #include "fdw/ddl/ddl_lock.h"
 #include "fdw/ddl/engine_table.h"
 #include "fdw/ddl/stored_table.h"
+#include "fdw/derived/index_ddl.h"
 #include "fdw/store/error.h"
 #include "fdw/store/store.h"
 #include "fdw/table/engine.h"
@@ -67,6 +68,11 @@ wt_truncate_tables(List *rels, DropBehavior behavior, bool restart_seqs)
 	{
 		Relation rel = lfirst(lc);
 
+		if (wt_table(RelationGetRelid(rel))->index_of != NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+					 errmsg("cannot truncate index \"%s\"", RelationGetRelationName(rel)),
+					 errhint("It is emptied with its table.")));
 		if (!wt_table(RelationGetRelid(rel))->truncatable)
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -90,5 +96,6 @@ wt_truncate_tables(List *rels, DropBehavior behavior, bool restart_seqs)
 			continue; /* nothing has been stored */
 		wt_batch_command_ddl();
 		wt_error_check(wide_batch_truncate_table(wt_batch(true), e.table), "could not truncate");
+		wt_index_ddl_truncated(e.table);
 	}
 }

@@ -28,6 +28,7 @@
 #include "fdw/store/settings.h"
 #include "fdw/store/store.h"
 #include "fdw/store/temp_file.h"
+#include "fdw/xact/derive.h"
 
 typedef struct CommandMark
 {
@@ -81,6 +82,8 @@ mark_command(const WtWriter *writer)
 	if (ncommands == 0 || commands[ncommands - 1].cid != cid ||
 		commands[ncommands - 1].writer != writer)
 	{
+		/* what follows from the changes of the last command belongs to it */
+		wt_derive_settle();
 		commands = grow(commands, ncommands, &commands_max, sizeof(CommandMark));
 		commands[ncommands++] = (CommandMark) {
 			cid, writer, writer ? writer->command : InvalidCommandId, wide_batch_mark(b)};
@@ -141,6 +144,7 @@ wt_batch_own_mark(Snapshot snapshot)
 
 	if (batch == NULL)
 		return 0;
+	wt_derive_settle();
 	i = first_unseen(snapshot->curcid);
 	return i < ncommands ? commands[i].mark : wide_batch_mark(batch);
 }
@@ -238,6 +242,13 @@ subxact_callback(SubXactEvent event, SubTransactionId mySubid, SubTransactionId 
 {
 	uint64 mark;
 
+	if (event == SUBXACT_EVENT_ABORT_SUB)
+		wt_derive_forget();
+	else if (event == SUBXACT_EVENT_PRE_COMMIT_SUB)
+	{
+		wt_derive_settle();
+		wt_derive_rest();
+	}
 	if (wt_level_marks_end(&levels, event, &mark) && batch != NULL)
 		wide_batch_rewind(batch, mark);
 }
@@ -251,6 +262,7 @@ wt_batch_has_ddl(void)
 void
 wt_batch_end(void)
 {
+	wt_derive_forget();
 	if (batch != NULL)
 		wide_batch_free(batch);
 	batch = NULL;

@@ -6,16 +6,30 @@
 
 #include "fdw/xact/change.h"
 
+#include "utils/lsyscache.h"
+
 #include "fdw/store/error.h"
 #include "fdw/store/row_lock.h"
 #include "fdw/table/engine.h"
 #include "fdw/table/key_text.h"
 #include "fdw/table/write_error.h"
+#include "fdw/xact/derive.h"
 #include "fdw/xact/wal_usage.h"
+
+void
+wt_change_refuse_index(WtTable *t)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+			 errmsg("cannot change index \"%s\"", get_rel_name(t->relid)),
+			 errdetail("Its rows follow from those of table %s.", t->index_of)));
+}
 
 void
 wt_change_begin(WtTable *t, const WtWriter *writer)
 {
+	if (t->index_of != NULL)
+		wt_change_refuse_index(t);
 	if (t->engine != NULL)
 		t->engine->begin(t, writer, writer != NULL ? writer->command : InvalidCommandId);
 	else
@@ -125,6 +139,8 @@ wt_change_put(WtTable *t, wide_family_id family, wide_bytes key, wide_bytes qual
 		other->put(t, family, key, qual, ts, ttl_us, value);
 		return;
 	}
+	if (t->index_of == NULL)
+		ts = wt_derive_before_put(t, family, key, qual, ts, floor_ts, ttl_us);
 	st = wide_batch_put(wt_batch(true), family, key, qual, ts, floor_ts, ttl_us, value);
 	if (unlikely(st == WIDE_INVALID))
 		raise_operand(t, family, key, ttl_us, value);
@@ -145,6 +161,8 @@ wt_change_delete(WtTable *t, wide_delete kind, wide_family_id family, wide_bytes
 		other->remove(t, kind, family, key, qual, ts);
 		return;
 	}
+	if (t->index_of == NULL)
+		wt_derive_before(t, key);
 	st = wide_batch_delete(wt_batch(true), kind, family, key, qual, ts);
 	if (unlikely(st == WIDE_INVALID))
 		raise_partial_delete(t, family, key);

@@ -39,6 +39,7 @@
 #include "fdw/store/time_mark.h"
 #include "fdw/store/upgrade.h"
 #include "fdw/xact/batch.h"
+#include "fdw/xact/derive.h"
 #include "fdw/xact/engine_scan.h"
 #include "fdw/xact/snapshot.h"
 #include "fdw/xact/twophase.h"
@@ -205,7 +206,9 @@ xact_callback(XactEvent event, void *arg)
 	switch (event)
 	{
 		case XACT_EVENT_PRE_COMMIT:
+			wt_derive_settle();
 			/* scans read the batch, which prepare() changes */
+			wt_derive_rest();
 			wt_engine_scan_close_all();
 			prepare();
 			break;
@@ -218,6 +221,8 @@ xact_callback(XactEvent event, void *arg)
 			end_of_transaction();
 			break;
 		case XACT_EVENT_PRE_PREPARE:
+			wt_derive_settle();
+			wt_derive_rest();
 			wt_engine_scan_close_all();
 			wt_twophase_prepare();
 			break;

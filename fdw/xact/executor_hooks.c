@@ -26,6 +26,7 @@
 #include "fdw/table/engine.h"
 #include "fdw/table/table.h"
 #include "fdw/xact/batch.h"
+#include "fdw/xact/derive.h"
 #include "fdw/xact/engine_scan.h"
 #include "fdw/xact/snapshot.h"
 #include "fdw/xact/parallel_snapshot.h"
@@ -258,6 +259,7 @@ executor_end(QueryDesc *queryDesc)
 {
 	Snapshot snapshot = queryDesc->snapshot;
 
+	wt_derive_rest();
 	if (prev_executor_end)
 		prev_executor_end(queryDesc);
 	else

@@ -1,0 +1,93 @@
+/*
+ * base_reader.c
+ *		Reads rows of an indexed table to make entries of them.
+ */
+#include "postgres.h"
+
+#include "fdw/derived/base_reader.h"
+
+#include "utils/lsyscache.h"
+#include "utils/resowner.h"
+
+#include "fdw/row/cell_read.h"
+#include "fdw/store/bytes.h"
+#include "fdw/store/clock.h"
+
+WtBaseReader *
+wt_base_reader_open(WtTable *t, const bool *read, Snapshot snapshot)
+{
+	WtBaseReader *r = palloc0(sizeof(WtBaseReader));
+	int natts = Max(1, t->natts);
+
+	r->t = t;
+	r->snapshot = snapshot;
+	if (!wt_engine_table(t, false, &r->e))
+		elog(ERROR, "table \"%s\" is not stored", get_rel_name(t->relid));
+	r->values = palloc0(sizeof(Datum) * natts);
+	r->nulls = palloc0(sizeof(bool) * natts);
+	r->stamps = palloc0(sizeof(int64) * natts);
+	initStringInfo(&r->range);
+	r->reader = wt_reader_make(t, &r->e, read, -1, NULL, 0, NULL, &r->spec);
+	r->reader->floors = r->stamps;
+	r->reader->floor_only = palloc0(sizeof(bool) * natts);
+	return r;
+}
+
+/* Goes to a range of keys. */
+static void
+go_to(WtBaseReader *r, const wide_range *range)
+{
+	ResourceOwner owner = CurrentResourceOwner;
+
+	r->reader->row_scan = NULL;
+	if (r->scan != NULL)
+	{
+		wt_engine_scan_restart(r->scan, range, 1);
+		return;
+	}
+	CurrentResourceOwner = CurTransactionResourceOwner;
+	r->spec.ranges = range;
+	r->spec.nranges = 1;
+	r->scan = wt_engine_scan_open(r->snapshot, &r->spec);
+	CurrentResourceOwner = owner;
+}
+
+bool
+wt_base_reader_get(WtBaseReader *r, wide_bytes key)
+{
+	wide_range range;
+
+	resetStringInfo(&r->range);
+	range = wt_cell_read_row_range(key, &r->range);
+	go_to(r, &range);
+	return wt_base_reader_next(r);
+}
+
+void
+wt_base_reader_start(WtBaseReader *r)
+{
+	static const wide_range whole = {{(const uint8 *) "", 0}, {NULL, 0}};
+
+	go_to(r, &whole);
+}
+
+bool
+wt_base_reader_next(WtBaseReader *r)
+{
+	int64 now = wt_clock_now();
+
+	if (!wt_reader_next_of_scan(r->reader, r->scan, r->values, r->nulls))
+		return false;
+	for (int i = 0; i < r->t->natts; i++)
+		if (r->stamps[i] <= now)
+			r->stamps[i] = PG_INT64_MIN;
+	return true;
+}
+
+void
+wt_base_reader_close(WtBaseReader *r)
+{
+	if (r->scan != NULL)
+		wt_engine_scan_close(r->scan);
+	r->scan = NULL;
+}

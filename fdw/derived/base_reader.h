@@ -1,0 +1,52 @@
+/*
+ * base_reader.h
+ *		Reads rows of an indexed table to make entries of them.
+ */
+#ifndef WT_BASE_READER_H
+#define WT_BASE_READER_H
+
+#include "utils/snapshot.h"
+
+#include "engine/wide.h"
+#include "fdw/ddl/engine_table.h"
+#include "fdw/row/reader.h"
+#include "fdw/table/types.h"
+#include "fdw/xact/engine_scan.h"
+
+typedef struct WtBaseReader
+{
+	WtTable *t;
+	WtEngineTable e;
+	Snapshot snapshot; /* NULL: the newest state */
+
+	/* the row last read, by column */
+	Datum *values;
+	bool *nulls;
+	int64 *stamps; /* of cells whose timestamp is ahead of the clock; else PG_INT64_MIN */
+
+	/* private */
+	WtRowReader *reader;
+	wide_scan_spec spec;
+	WtEngineScan *scan; /* NULL: not open */
+	StringInfoData range;
+} WtBaseReader;
+
+/*
+ * Makes a reader of these columns; read: by column.  It lives in CurrentMemoryContext; what is open
+ * belongs to the present (sub)transaction, and not to the statement, up to wt_base_reader_close().
+ * Errors: XX000 if the table is not stored.
+ */
+extern WtBaseReader *wt_base_reader_open(WtTable *t, const bool *read, Snapshot snapshot);
+
+/* Reads the row with this key.  Returns false if there is none.  By-reference values are palloc'd,
+ * or valid until the next call. */
+extern bool wt_base_reader_get(WtBaseReader *r, wide_bytes key);
+
+/* Starts with the first row of the table; reads the next one, or returns false at the end. */
+extern void wt_base_reader_start(WtBaseReader *r);
+extern bool wt_base_reader_next(WtBaseReader *r);
+
+/* Closes what is open; it opens again with the next call. */
+extern void wt_base_reader_close(WtBaseReader *r);
+
+#endif /* WT_BASE_READER_H */

@@ -1,0 +1,379 @@
+/*
+ * index.c
+ *		Indexes of a wide table: their definitions, and the cache of them.
+ *
+ * The catalogs have for each index a dependency on the table that it is of (index_ddl.c), by which
+ * it is found.  The cache is by indexed table.  What any invalidation may have changed is made
+ * again, because an index consists of two definitions.
+ */
+#include "postgres.h"
+
+#include "fdw/derived/index.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "access/transam.h"
+#include "access/xact.h"
+#include "catalog/dependency.h"
+#include "catalog/indexing.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_depend.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/hsearch.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+
+#include "fdw/ddl/binding.h"
+#include "fdw/table/definition.h"
+#include "fdw/table/encoding.h"
+#include "fdw/table/engine.h"
+#include "fdw/table/lookup.h"
+#include "fdw/table/table.h"
+#include "fdw/xact/batch.h"
+
+/* ------------------------------------------------------------ definitions */
+
+/* Errors: 42804, 0A000, 42703 if the column cannot be what its options say. */
+static void
+check_column(WtTable *index, WtTable *base, const WtColumn *c)
+{
+	int i = wt_lookup_column_index(base, c->source);
+	const WtColumn *b = i < 0 ? NULL : &base->columns[i];
+
+	if (b == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("column \"%s\" of index \"%s\" does not exist in table \"%s\"", c->name,
+						get_rel_name(index->relid), get_rel_name(base->relid)),
+				 errhint("An index has columns of the indexed table; \"column_of\" names one "
+						 "with another name.")));
+	if (c->source_is != WT_SOURCE_VALUE)
+	{
+		if (b->role != WT_MAP)
+			ereport(ERROR,
+					(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+					 errmsg("column \"%s\" of table \"%s\" is no map", b->name,
+							get_rel_name(base->relid)),
+					 errdetail("Index \"%s\" has entries of it in column \"%s\".",
+							   get_rel_name(index->relid), c->name)));
+		if (c->typid != TEXTOID && c->typid != VARCHAROID)
+			ereport(ERROR,
+					(errcode(ERRCODE_DATATYPE_MISMATCH),
+					 errmsg("column \"%s\" of index \"%s\" must have type text", c->name,
+							get_rel_name(index->relid)),
+					 errdetail("It has entries of map column \"%s\".", b->name)));
+		return;
+	}
+	if (b->role != WT_KEY && b->role != WT_CELL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("column \"%s\" of table \"%s\" cannot be in an index", b->name,
+						get_rel_name(base->relid)),
+				 errdetail(b->role == WT_MAP ? "It is a map."
+											 : "It shows the timestamp of another column."),
+				 errhint("Of a map an index has entries: columns with the options "
+						 "\"qualifier_of\" and \"value_of\".")));
+	if (b->typid != c->typid)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("column \"%s\" of index \"%s\" has type %s, and column \"%s\" of table "
+						"\"%s\" type %s",
+						c->name, get_rel_name(index->relid), format_type_be(c->typid), b->name,
+						get_rel_name(base->relid), format_type_be(b->typid))));
+	if (c->role == WT_KEY && (wt_encoding_is_digest(c->enc) || !wt_encoding_is_injective(c)))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("key column \"%s\" of index \"%s\" cannot have encoding \"%s\"", c->name,
+						get_rel_name(index->relid), wt_encoding_name(c->enc)),
+				 errdetail("The value could not be read from the index.")));
+	if (b->family >= 0 && base->families[b->family].opt.merge != WIDE_MERGE_NONE)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("column \"%s\" of table \"%s\" cannot be in an index", b->name,
+						get_rel_name(base->relid)),
+				 errdetail("Its family has a merge operator: who adds to it does not read it.")));
+}
+
+void
+wt_index_check(WtTable *index, WtTable *base)
+{
+	const WtColumn *name = NULL, *value = NULL;
+
+	if (index->engine != NULL || base->engine != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("tables of engine \"%s\" have no indexes",
+						index->engine != NULL ? index->engine->name : base->engine->name),
+				 errdetail("A row and its entries cannot be changed in one transaction there.")));
+	if (base->cells_layout || base->index_of != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("table \"%s\" cannot have indexes", get_rel_name(base->relid)),
+				 base->cells_layout ? errdetail("It has layout \"cells\".")
+									: errdetail("It is an index itself.")));
+	for (int i = 0; i < index->natts; i++)
+	{
+		const WtColumn *c = &index->columns[i];
+
+		if (c->role == WT_DROPPED)
+			continue;
+		check_column(index, base, c);
+		if (c->source_is == WT_SOURCE_QUALIFIER)
+			name = c;
+		else if (c->source_is == WT_SOURCE_ENTRY)
+			value = c;
+	}
+	if (value != NULL && (name == NULL || strcmp(name->source, value->source) != 0))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TABLE_DEFINITION),
+				 errmsg("column \"%s\" of index \"%s\" needs a column with option \"qualifier_of\" "
+						"of the same map",
+						value->name, get_rel_name(index->relid))));
+}
+
+/* Returns: whether an expired cell can take a value away from which an entry was made. */
+static bool
+is_timed(const WtIndex *x)
+{
+	bool whole_row = !wt_key_column(x->table, 0)->optional && x->map < 0, timed = false;
+	wide_table wt;
+	wide_family *f;
+	int n;
+
+	if (wt_binding_find(x->base->relid, &wt) != WIDE_OK)
+		return false;
+	f = wt_binding_families(wt_batch(false), wt.id, &n);
+	for (int k = 0; k < n && !timed; k++)
+	{
+		if (f[k].opt.ttl_us == 0)
+			continue;
+		/* the entry of a row without optional values is there as long as the row */
+		timed = whole_row;
+		for (int i = 0; i < x->base->natts; i++)
+		{
+			const WtColumn *c = &x->base->columns[i];
+
+			timed |= x->read[i] && c->family >= 0 &&
+					 strcmp(x->base->families[c->family].name, f[k].name) == 0;
+		}
+	}
+	pfree(f);
+	return timed;
+}
+
+/* Makes x->projection. */
+static void
+project(WtIndex *x)
+{
+	WtTable *p = palloc(sizeof(WtTable));
+	int n = x->base->natts;
+
+	*p = *x->table;
+	p->serial = wt_definition_new_serial();
+	p->natts = n;
+	x->entry_name = x->entry_value = -1;
+	p->columns = palloc0(sizeof(WtColumn) * (n + 2));
+	p->keys = palloc0(sizeof(int) * p->nkeys);
+	for (int i = 0; i < n + 2; i++)
+	{
+		p->columns[i].role = WT_DROPPED;
+		p->columns[i].attno = i + 1;
+		p->columns[i].family = p->columns[i].part = p->columns[i].timestamp_of = -1;
+		p->columns[i].name = i < n ? x->base->columns[i].name : "";
+	}
+	for (int i = 0; i < x->table->natts; i++)
+	{
+		const WtColumn *c = &x->table->columns[i];
+		int at = x->source[i];
+
+		if (at < 0)
+			continue;
+		if (c->source_is != WT_SOURCE_VALUE)
+		{
+			at = p->natts++;
+			if (c->source_is == WT_SOURCE_QUALIFIER)
+				x->entry_name = at;
+			else
+				x->entry_value = at;
+		}
+		p->columns[at] = *c;
+		p->columns[at].attno = at + 1;
+		/* rows of the indexed table are not checked against what the index says */
+		p->columns[at].not_null = false;
+		if (c->source_is == WT_SOURCE_VALUE)
+			p->columns[at].collation = x->base->columns[at].collation;
+		if (c->role == WT_KEY)
+			p->keys[c->part] = at;
+	}
+	p->order = NULL;
+	p->marker_taken = -1;
+	x->projection = p;
+}
+
+/* Makes an index, in CurrentMemoryContext. */
+static WtIndex *
+make_index(WtTable *table, WtTable *base)
+{
+	WtIndex *x = palloc0(sizeof(WtIndex));
+	HeapTuple tup = SearchSysCache1(FOREIGNTABLEREL, ObjectIdGetDatum(table->relid));
+
+	if (!HeapTupleIsValid(tup))
+		elog(ERROR, "cache lookup failed for foreign table %u", table->relid);
+	x->made = HeapTupleHeaderXminFrozen(tup->t_data) ? FrozenTransactionId
+													 : HeapTupleHeaderGetRawXmin(tup->t_data);
+	ReleaseSysCache(tup);
+	wt_index_check(table, base);
+	x->relid = table->relid;
+	x->table = table;
+	x->base = base;
+	x->map = -1;
+	x->immutable = table->immutable || base->immutable;
+	x->source = palloc(sizeof(int) * Max(1, table->natts));
+	x->read = palloc0(sizeof(bool) * Max(1, base->natts));
+	for (int i = 0; i < table->natts; i++)
+	{
+		const WtColumn *c = &table->columns[i];
+
+		x->source[i] = c->role == WT_DROPPED ? -1 : wt_lookup_column_index(base, c->source);
+		if (x->source[i] < 0)
+			continue;
+		x->read[x->source[i]] = true;
+		if (c->source_is != WT_SOURCE_VALUE)
+			x->map = x->source[i];
+	}
+	x->timed = is_timed(x);
+	project(x);
+	return x;
+}
+
+/* ------------------------------------------------------------------ cache */
+
+typedef struct CacheEntry
+{
+	Oid base;			  /* hash key */
+	uint64 invalidations; /* when it was made; 0: it is not complete */
+	bool own;			  /* made of what this transaction has changed and not committed */
+	List *indexes;		  /* WtIndex */
+	MemoryContext cxt;
+} CacheEntry;
+
+static HTAB *cache = NULL;
+
+List *
+wt_index_oids(Oid base)
+{
+	Relation depend = table_open(DependRelationId, AccessShareLock);
+	ScanKeyData keys[2];
+	SysScanDesc scan;
+	HeapTuple tup;
+	List *out = NIL;
+
+	ScanKeyInit(&keys[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(RelationRelationId));
+	ScanKeyInit(&keys[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(base));
+	scan = systable_beginscan(depend, DependReferenceIndexId, true, NULL, 2, keys);
+	while (HeapTupleIsValid(tup = systable_getnext(scan)))
+	{
+		Form_pg_depend d = (Form_pg_depend) GETSTRUCT(tup);
+
+		if (d->classid == RelationRelationId && d->objsubid == 0 && d->deptype == DEPENDENCY_AUTO &&
+			get_rel_relkind(d->objid) == RELKIND_FOREIGN_TABLE)
+			out = list_append_unique_oid(out, d->objid);
+	}
+	systable_endscan(scan);
+	table_close(depend, AccessShareLock);
+	return out;
+}
+
+static void
+fill(CacheEntry *e)
+{
+	ListCell *lc;
+	MemoryContext old = MemoryContextSwitchTo(e->cxt);
+	/* the cached one, which lives as long as this entry is valid */
+	WtTable *base = wt_table_unlocked(e->base);
+
+	foreach(lc, base != NULL ? wt_index_oids(e->base) : NIL)
+	{
+		WtTable *t = wt_table_unlocked(lfirst_oid(lc));
+
+		if (t != NULL && t->index_of != NULL && t->indexed == e->base)
+			e->indexes = lappend(e->indexes, make_index(t, base));
+	}
+	MemoryContextSwitchTo(old);
+}
+
+List *
+wt_index_list(WtTable *t)
+{
+	CacheEntry *e;
+	bool found;
+	uint64 now;
+
+	if (t->engine != NULL || t->cells_layout || t->index_of != NULL)
+		return NIL;
+	if (cache == NULL)
+	{
+		HASHCTL ctl = {
+			.keysize = sizeof(Oid), .entrysize = sizeof(CacheEntry), .hcxt = CacheMemoryContext};
+
+		cache = hash_create("widetable indexes", 64, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	}
+	now = wt_table_invalidations();
+	e = hash_search(cache, &t->relid, HASH_ENTER, &found);
+	if (found && e->invalidations == now && !e->own)
+		return e->indexes;
+	/* a statement may still use what is old */
+	if (found && e->cxt != NULL)
+		wt_table_retire(e->cxt);
+	*e = (CacheEntry) {.base = t->relid};
+	e->cxt = AllocSetContextCreate(CacheMemoryContext, "widetable indexes", ALLOCSET_SMALL_SIZES);
+	fill(e);
+	e->own = wt_batch_has_ddl();
+	/* what was changed meanwhile is looked up the next time */
+	e->invalidations = now;
+	return e->indexes;
+}
+
+List *
+wt_index_list_stored(wide_table_id id)
+{
+	List *out = NIL;
+	ListCell *lc;
+
+	foreach(lc, wt_binding_others(id, InvalidOid))
+	{
+		WtTable *t = wt_table_unlocked(lfirst_oid(lc));
+
+		if (t != NULL)
+			out = list_concat(out, list_copy(wt_index_list(t)));
+	}
+	return out;
+}
+
+WtIndex *
+wt_index(Oid relid)
+{
+	WtTable *t = wt_table_unlocked(relid);
+	WtTable *base = t != NULL && t->index_of != NULL ? wt_table_unlocked(t->indexed) : NULL;
+	ListCell *lc;
+
+	foreach(lc, base != NULL ? wt_index_list(base) : NIL)
+		if (((WtIndex *) lfirst(lc))->relid == relid)
+			return lfirst(lc);
+	return NULL;
+}
+
+bool
+wt_index_is_visible(const WtIndex *x, Snapshot snapshot)
+{
+	return !TransactionIdIsNormal(x->made) || TransactionIdIsCurrentTransactionId(x->made) ||
+		   !XidInMVCCSnapshot(x->made, snapshot);
+}

@@ -1,0 +1,32 @@
+/*
+ * row_change.h
+ *		What follows from changes of rows: entries of indexes.
+ *
+ * Invariants
+ *	- A row of a table that has indexes is locked and read before its first change, and read again
+ *	  when the change is settled, both in the newest state.  So the entries that it had and those
+ *	  that it has are exactly known, whatever has changed it, and blindly or not.
+ *	- Entries are changed in the batch of the change, behind it and before the next command: they
+ *	  are committed, rolled back and seen together.
+ *	- A timestamp that the engine assigns at commit cannot decide which version a row shows: before
+ *	  a version that lies ahead of the clock, a put without timestamp gets the present time at once.
+ */
+#ifndef WT_ROW_CHANGE_H
+#define WT_ROW_CHANGE_H
+
+#include "fdw/table/types.h"
+
+/* Before INSERT or COPY of a whole row: returns true if all indexes of the table are declared to be
+ * of rows that are written once.  Nothing is read then. */
+extern bool wt_row_change_begin_insert(WtTable *t, wide_bytes key);
+
+/*
+ * The row is complete, and has exactly these values, which are by column of t.
+ * Requires: wt_row_change_begin_insert() has returned true for it.
+ */
+extern void wt_row_change_inserted(WtTable *t, const Datum *values, const bool *nulls);
+
+/* Installs what derive.h calls. */
+extern void wt_row_change_init(void);
+
+#endif /* WT_ROW_CHANGE_H */
