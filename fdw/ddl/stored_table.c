@@ -447,24 +447,25 @@ rename_outdated(wide_table *wt)
 	return true;
 }
 
-/* Errors: 55006 if the foreign table, or another one on the stored table, is an index: its rows
- * follow from those of another table alone. */
+/* Errors: 55006 if the foreign table, or another one on the stored table, is an index or a roll-up:
+ * its rows follow from those of another table alone. */
 static void
-check_no_index(WtTable *t, wide_table_id id)
+check_not_derived(WtTable *t, wide_table_id id)
 {
 	ListCell *lc;
-	bool index = t->index_of != NULL;
+	bool derived = wt_is_derived(t);
 
 	foreach(lc, wt_binding_others(id, t->relid))
 	{
 		WtTable *other = wt_table_unlocked(lfirst_oid(lc));
 
-		index |= other != NULL && other->index_of != NULL;
+		derived |= other != NULL && wt_is_derived(other);
 	}
-	if (index)
+	if (derived)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_IN_USE),
-				 errmsg("an index shares its stored table \"%s\" with no other foreign table",
+				 errmsg("an index or a roll-up shares stored table \"%s\" with no other foreign "
+						"table",
 						t->table_name)));
 }
 
@@ -479,7 +480,7 @@ share(WtTable *t, wide_table *wt, bool defining)
 	ListCell *lc;
 
 	wt_share_check(t, wt->id);
-	check_no_index(t, wt->id);
+	check_not_derived(t, wt->id);
 	/* t may become the head */
 	wt_ddl_lock_stored_table(wt->id, t->relid < wt_ddl_lock_head(wt->id)
 										 ? AccessExclusiveLock

@@ -30,6 +30,7 @@
 #include "utils/syscache.h"
 
 #include "fdw/ddl/binding.h"
+#include "fdw/derived/rollup.h"
 #include "fdw/table/definition.h"
 #include "fdw/table/encoding.h"
 #include "fdw/table/engine.h"
@@ -252,6 +253,17 @@ make_index(WtTable *table, WtTable *base)
 	return x;
 }
 
+/* Makes a roll-up, in CurrentMemoryContext. */
+static WtRollup *
+make_rollup(WtTable *table, WtTable *base)
+{
+	Relation rel = RelationIdGetRelation(base->relid);
+	WtRollup *r = wt_rollup_make(table, base, rel, NULL);
+
+	RelationClose(rel);
+	return r;
+}
+
 /* ------------------------------------------------------------------ cache */
 
 typedef struct CacheEntry
@@ -260,6 +272,7 @@ typedef struct CacheEntry
 	uint64 invalidations; /* when it was made; 0: it is not complete */
 	bool own;			  /* made of what this transaction has changed and not committed */
 	List *indexes;		  /* WtIndex */
+	List *rollups;		  /* WtRollup */
 	MemoryContext cxt;
 } CacheEntry;
 
@@ -306,19 +319,22 @@ fill(CacheEntry *e)
 
 		if (t != NULL && t->index_of != NULL && t->indexed == e->base)
 			e->indexes = lappend(e->indexes, make_index(t, base));
+		else if (t != NULL && t->rollup_of != NULL && t->indexed == e->base)
+			e->rollups = lappend(e->rollups, make_rollup(t, base));
 	}
 	MemoryContextSwitchTo(old);
 }
 
-List *
-wt_index_list(WtTable *t)
+/* Returns what the cache has of the table; NULL: nothing can be derived from its rows. */
+static CacheEntry *
+find_entry(WtTable *t)
 {
 	CacheEntry *e;
 	bool found;
 	uint64 now;
 
-	if (t->engine != NULL || t->cells_layout || t->index_of != NULL)
-		return NIL;
+	if (t->engine != NULL || t->cells_layout || wt_is_derived(t))
+		return NULL;
 	if (cache == NULL)
 	{
 		HASHCTL ctl = {
@@ -329,7 +345,7 @@ wt_index_list(WtTable *t)
 	now = wt_table_invalidations();
 	e = hash_search(cache, &t->relid, HASH_ENTER, &found);
 	if (found && e->invalidations == now && !e->own)
-		return e->indexes;
+		return e;
 	/* a statement may still use what is old */
 	if (found && e->cxt != NULL)
 		wt_table_retire(e->cxt);
@@ -339,11 +355,28 @@ wt_index_list(WtTable *t)
 	e->own = wt_batch_has_ddl();
 	/* what was changed meanwhile is looked up the next time */
 	e->invalidations = now;
-	return e->indexes;
+	return e;
 }
 
 List *
-wt_index_list_stored(wide_table_id id)
+wt_index_list(WtTable *t)
+{
+	CacheEntry *e = find_entry(t);
+
+	return e != NULL ? e->indexes : NIL;
+}
+
+List *
+wt_index_rollups(WtTable *t)
+{
+	CacheEntry *e = find_entry(t);
+
+	return e != NULL ? e->rollups : NIL;
+}
+
+/* Returns: what list() returns for all foreign tables on the stored table. */
+static List *
+all_stored(wide_table_id id, List *(*list)(WtTable *t))
 {
 	List *out = NIL;
 	ListCell *lc;
@@ -353,9 +386,21 @@ wt_index_list_stored(wide_table_id id)
 		WtTable *t = wt_table_unlocked(lfirst_oid(lc));
 
 		if (t != NULL)
-			out = list_concat(out, list_copy(wt_index_list(t)));
+			out = list_concat(out, list_copy(list(t)));
 	}
 	return out;
+}
+
+List *
+wt_index_list_stored(wide_table_id id)
+{
+	return all_stored(id, wt_index_list);
+}
+
+List *
+wt_index_rollups_stored(wide_table_id id)
+{
+	return all_stored(id, wt_index_rollups);
 }
 
 WtIndex *
@@ -367,6 +412,19 @@ wt_index(Oid relid)
 
 	foreach(lc, base != NULL ? wt_index_list(base) : NIL)
 		if (((WtIndex *) lfirst(lc))->relid == relid)
+			return lfirst(lc);
+	return NULL;
+}
+
+WtRollup *
+wt_index_rollup(Oid relid)
+{
+	WtTable *t = wt_table_unlocked(relid);
+	WtTable *base = t != NULL && t->rollup_of != NULL ? wt_table_unlocked(t->indexed) : NULL;
+	ListCell *lc;
+
+	foreach(lc, base != NULL ? wt_index_rollups(base) : NIL)
+		if (((WtRollup *) lfirst(lc))->relid == relid)
 			return lfirst(lc);
 	return NULL;
 }

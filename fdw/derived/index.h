@@ -18,6 +18,7 @@
 #include "utils/snapshot.h"
 
 #include "engine/wide.h"
+#include "fdw/derived/rollup.h"
 #include "fdw/table/types.h"
 
 typedef struct WtIndex
@@ -52,11 +53,16 @@ extern List *wt_index_list(WtTable *t);
 
 /* Returns: the same of all foreign tables on the stored table. */
 extern List *wt_index_list_stored(wide_table_id id);
+extern List *wt_index_rollups_stored(wide_table_id id);
 
 /* Returns: the index with this oid; NULL: it is none. */
 extern WtIndex *wt_index(Oid relid);
 
-/* Returns: the oids of the indexes that the catalogs have for the foreign table. */
+/* The same for roll-ups, lists of WtRollup. */
+extern List *wt_index_rollups(WtTable *t);
+extern WtRollup *wt_index_rollup(Oid relid);
+
+/* Returns: the oids of the indexes and roll-ups that the catalogs have for the foreign table. */
 extern List *wt_index_oids(Oid base);
 
 /*

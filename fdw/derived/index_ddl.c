@@ -24,6 +24,7 @@
 #include "commands/defrem.h"
 #include "foreign/foreign.h"
 #include "miscadmin.h"
+#include "pgtime.h"
 #include "storage/lmgr.h"
 #include "storage/lockdefs.h"
 #include "utils/acl.h"
@@ -40,6 +41,7 @@
 #include "fdw/ddl/stored_table.h"
 #include "fdw/derived/index.h"
 #include "fdw/derived/index_build.h"
+#include "fdw/derived/rollup_build.h"
 #include "fdw/store/bytes.h"
 #include "fdw/store/compat.h"
 #include "fdw/store/error.h"
@@ -102,15 +104,35 @@ record_dependencies(WtTable *index, WtTable *base)
 	}
 }
 
-/* Writes option index_of with the table's present name and schema. */
+/* Writes option index_of or rollup_of with the table's present name and schema. */
 static void
 state_name(WtTable *index, Oid base)
 {
+	bool rollup = index->rollup_of != NULL;
 	char *name = quote_qualified_identifier(get_namespace_name(get_rel_namespace(base)),
 											get_rel_name(base));
 
-	if (strcmp(index->index_of, name) != 0)
-		wt_catalog_option_set_table(index->relid, "index_of", name);
+	if (strcmp(rollup ? index->rollup_of : index->index_of, name) != 0)
+		wt_catalog_option_set_table(index->relid, rollup ? "rollup_of" : "index_of", name);
+}
+
+/*
+ * Writes the options of a roll-up's columns such that they do not depend on search_path, and the
+ * time zone, if it matters.
+ */
+static void
+state_expressions(const WtRollup *r)
+{
+	for (int i = 0; i < r->n; i++)
+	{
+		const WtColumn *c = &r->table->columns[r->columns[i].column];
+
+		wt_catalog_option_set_column(r->relid, c->attno,
+									 c->rollup == WT_ROLLUP_GROUP ? "expr" : "aggregate",
+									 wt_rollup_option(r, &r->columns[i]));
+	}
+	if (r->zoned && r->table->timezone == NULL)
+		wt_catalog_option_set_table(r->relid, "timezone", pg_get_timezone_name(r->zone));
 }
 
 /*
@@ -144,16 +166,52 @@ set_expiry(const WtIndex *x)
 		}
 }
 
-/* Builds the index with this oid. */
+/* Builds the index or roll-up with this oid. */
 static void
 build(Oid relid)
 {
-	WtIndex *x = wt_index(relid);
+	WtRollup *r = wt_index_rollup(relid);
+	WtIndex *x;
+
+	if (r != NULL)
+	{
+		wt_rollup_build(r);
+		return;
+	}
+	x = wt_index(relid);
 
 	if (x == NULL)
 		elog(ERROR, "index %u is not found by its table", relid);
 	set_expiry(x);
 	wt_index_build(x);
+}
+
+/* The roll-up is dropped with its table, and with what its expressions name. */
+static void
+record_rollup(const WtRollup *r)
+{
+	ObjectAddress me, base;
+
+	ObjectAddressSet(me, RelationRelationId, r->relid);
+	ObjectAddressSet(base, RelationRelationId, r->base->relid);
+	recordDependencyOn(&me, &base, DEPENDENCY_AUTO);
+	for (int i = 0; i < r->n; i++)
+		if (r->columns[i].expr != NULL)
+			recordDependencyOnSingleRelExpr(&me, r->columns[i].expr, r->base->relid,
+											DEPENDENCY_NORMAL, DEPENDENCY_AUTO, false);
+}
+
+/* CREATE of a roll-up: checks it, and records what it depends on. */
+static void
+create_rollup(WtTable *t)
+{
+	Relation rel = relation_open(t->indexed, AccessShareLock);
+	WtRollup *r = wt_rollup_make(t, wt_table(t->indexed), rel, NULL);
+
+	state_name(t, t->indexed);
+	state_expressions(r);
+	record_rollup(r);
+	relation_close(rel, NoLock);
 }
 
 /* CREATE. */
@@ -165,12 +223,18 @@ create(WtTable *index)
 
 	if (!wt_owns_table(base))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_FOREIGN_TABLE, get_rel_name(base));
-	wt_index_check(index, wt_table(base));
+	if (index->index_of != NULL)
+		wt_index_check(index, wt_table(base));
 	if (wt_binding_find(index->relid, &wt) != WIDE_OK)
 		elog(ERROR, "index \"%s\" is not stored", get_rel_name(index->relid));
 	lock_writers_out(base);
-	state_name(index, base);
-	record_dependencies(index, wt_table(base));
+	if (index->index_of != NULL)
+	{
+		state_name(index, base);
+		record_dependencies(index, wt_table(base));
+	}
+	else
+		create_rollup(index);
 	CommandCounterIncrement();
 	invalidate(base);
 	CommandCounterIncrement();
@@ -194,6 +258,8 @@ same_columns(const WtTable *a, const WtTable *b)
 		if (x->role != y->role || x->enc != y->enc || x->typid != y->typid || x->part != y->part ||
 			x->desc != y->desc || x->source_is != y->source_is ||
 			(x->source != NULL && y->source != NULL && strcmp(x->source, y->source) != 0) ||
+			x->rollup != y->rollup || (x->expr == NULL) != (y->expr == NULL) ||
+			(x->expr != NULL && strcmp(x->expr, y->expr) != 0) ||
 			!wt_bytes_equal(x->qual, x->qual_len, y->qual, y->qual_len) ||
 			(x->family >= 0) != (y->family >= 0) ||
 			(x->family >= 0 &&
@@ -211,8 +277,9 @@ alter_index(WtTable *index)
 	if (before == NULL || !same_columns(before, index) || before->indexed != index->indexed)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot change what index \"%s\" has", get_rel_name(index->relid)),
-				 errhint("Drop the index, and create another one.")));
+				 errmsg("cannot change what \"%s\" has", get_rel_name(index->relid)),
+				 errdetail("It is an index or a roll-up."),
+				 errhint("Drop it, and create another one.")));
 	invalidate(index->indexed);
 }
 
@@ -235,13 +302,15 @@ same_families(const WtTable *a, const WtTable *b)
 	return true;
 }
 
-/* Returns: option index_of of a foreign table; NULL: there is none.  Parses nothing. */
-static char *
-index_of(Oid relid)
+/* Returns: option index_of or rollup_of of a foreign table; NULL: it has neither.  Parses nothing.
+ */
+static DefElem *
+derived_of(Oid relid)
 {
-	DefElem *def = wt_catalog_option_find(GetForeignTable(relid)->options, "index_of");
+	List *options = GetForeignTable(relid)->options;
+	DefElem *def = wt_catalog_option_find(options, "index_of");
 
-	return def != NULL ? defGetString(def) : NULL;
+	return def != NULL ? def : wt_catalog_option_find(options, "rollup_of");
 }
 
 /* Columns of the table were renamed: those of the index name them by their new names. */
@@ -280,6 +349,25 @@ follow_columns(const WtTable *before, TupleDesc after, Oid relid)
 	relation_close(rel, NoLock);
 }
 
+/* Columns of the table may have been renamed: the expressions of the roll-up name them by their new
+ * names. */
+static void
+follow_expressions(const WtTable *before, Relation rel, Oid relid)
+{
+	bool renamed = false;
+
+	for (int i = 0; i < Min(before->natts, RelationGetDescr(rel)->natts); i++)
+	{
+		Form_pg_attribute a = TupleDescAttr(RelationGetDescr(rel), i);
+
+		renamed |= !a->attisdropped && before->columns[i].role != WT_DROPPED &&
+				   strcmp(before->columns[i].name, NameStr(a->attname)) != 0;
+	}
+	if (renamed)
+		state_expressions(wt_rollup_make(wt_table(relid), wt_table(RelationGetRelid(rel)), rel,
+										 before));
+}
+
 /* Before the tables of a command are defined: indexes of those that were renamed, or whose columns
  * were, name them by their new names, so that they parse. */
 static void
@@ -296,20 +384,22 @@ follow_names(List *relids)
 		foreach(lc2, indexes)
 		{
 			char *name = quote_qualified_identifier(get_namespace_name(get_rel_namespace(base)),
-													get_rel_name(base)),
-				 *stated = index_of(lfirst_oid(lc2));
+													get_rel_name(base));
+			DefElem *stated = derived_of(lfirst_oid(lc2));
 			Relation rel;
 
 			if (stated == NULL)
 				continue;
-			if (before != NULL)
-			{
-				rel = relation_open(base, AccessShareLock);
+			if (strcmp(defGetString(stated), name) != 0)
+				wt_catalog_option_set_table(lfirst_oid(lc2), stated->defname, name);
+			if (before == NULL)
+				continue;
+			rel = relation_open(base, AccessShareLock);
+			if (strcmp(stated->defname, "index_of") == 0)
 				follow_columns(before, CreateTupleDescCopy(RelationGetDescr(rel)), lfirst_oid(lc2));
-				relation_close(rel, NoLock);
-			}
-			if (strcmp(stated, name) != 0)
-				wt_catalog_option_set_table(lfirst_oid(lc2), "index_of", name);
+			else
+				follow_expressions(before, rel, lfirst_oid(lc2));
+			relation_close(rel, NoLock);
 		}
 	}
 }
@@ -338,12 +428,12 @@ alter_base(WtTable *t)
 	CommandCounterIncrement();
 	foreach(lc, all)
 	{
-		char *name = index_of(lfirst_oid(lc));
+		DefElem *name = derived_of(lfirst_oid(lc));
 
 		if (name == NULL)
 			continue;
 		/* from now on older snapshots do not use it: their entries are gone */
-		wt_catalog_option_set_table(lfirst_oid(lc), "index_of", name);
+		wt_catalog_option_set_table(lfirst_oid(lc), name->defname, defGetString(name));
 		build(lfirst_oid(lc));
 	}
 }
@@ -354,7 +444,7 @@ defined(Oid relid)
 {
 	WtTable *t = wt_table(relid);
 
-	if (t->index_of == NULL)
+	if (!wt_is_derived(t))
 	{
 		if (t->engine == NULL)
 			alter_base(t);
@@ -365,22 +455,28 @@ defined(Oid relid)
 		create(t);
 }
 
+/* Empties the stored table of an index or a roll-up. */
+static void
+empty(Oid relid, WtTable *t)
+{
+	WtEngineTable e;
+
+	LockRelationOid(relid, AccessExclusiveLock);
+	wt_stored_table_begin_empty(relid);
+	if (wt_engine_table(t, false, &e))
+		wt_error_check(wide_batch_truncate_table(wt_batch(true), e.table),
+					   "could not empty an index or a roll-up");
+}
+
 void
 wt_index_ddl_truncated(wide_table_id id)
 {
 	ListCell *lc;
 
 	foreach(lc, wt_index_list_stored(id))
-	{
-		WtIndex *x = lfirst(lc);
-		WtEngineTable e;
-
-		LockRelationOid(x->relid, AccessExclusiveLock);
-		wt_stored_table_begin_empty(x->relid);
-		if (wt_engine_table(x->table, false, &e))
-			wt_error_check(wide_batch_truncate_table(wt_batch(true), e.table),
-						   "could not empty an index");
-	}
+		empty(((WtIndex *) lfirst(lc))->relid, ((WtIndex *) lfirst(lc))->table);
+	foreach(lc, wt_index_rollups_stored(id))
+		empty(((WtRollup *) lfirst(lc))->relid, ((WtRollup *) lfirst(lc))->table);
 	/* families of the emptied tables have new ids */
 	wt_derive_forget();
 }

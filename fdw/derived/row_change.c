@@ -23,6 +23,7 @@
 #include "fdw/derived/base_reader.h"
 #include "fdw/derived/entry.h"
 #include "fdw/derived/index.h"
+#include "fdw/derived/portion.h"
 #include "fdw/derived/unique.h"
 #include "fdw/row/cell_read.h"
 #include "fdw/store/bytes.h"
@@ -42,6 +43,10 @@ typedef struct Base
 	WtIndex **x;
 	WtEngineTable *xe; /* of each */
 	WtEntries *before; /* of the row under change, by index */
+	int nrollups;
+	WtRollup **r;
+	WtEngineTable *re;	/* of each */
+	WtPortion *portion; /* what the row under change has added, by roll-up */
 
 	bool *read;		   /* by column: some index has it */
 	WtBaseReader *row; /* reads the newest state of a row */
@@ -71,30 +76,54 @@ static struct
 
 /* -------------------------------------------------------------- followers */
 
+/* Finds the stored table of an index or a roll-up. */
 static void
-make_base(Base *b, WtTable *t, List *indexes)
+find_table(Oid relid, WtTable *t, WtEngineTable *e)
+{
+	/* as a statement that changes it: waits for commands that define it, or drop it */
+	LockRelationOid(relid, RowExclusiveLock);
+	if (!wt_engine_table(t, false, e))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("\"%s\" is not stored", get_rel_name(relid)),
+				 errhint("Drop it, and create it again.")));
+}
+
+static void
+add_columns(Base *b, const bool *read)
+{
+	for (int a = 0; a < b->t->natts; a++)
+		b->read[a] |= read[a];
+}
+
+static void
+make_base(Base *b, WtTable *t, List *indexes, List *rollups)
 {
 	ListCell *lc;
 
 	b->t = t;
+	b->r = palloc(sizeof(WtRollup *) * Max(1, list_length(rollups)));
+	b->re = palloc(sizeof(WtEngineTable) * Max(1, list_length(rollups)));
+	b->portion = palloc0(sizeof(WtPortion) * Max(1, list_length(rollups)));
 	b->read = palloc0(sizeof(bool) * Max(1, t->natts));
-	b->x = palloc(sizeof(WtIndex *) * list_length(indexes));
-	b->xe = palloc(sizeof(WtEngineTable) * list_length(indexes));
-	b->before = palloc0(sizeof(WtEntries) * list_length(indexes));
+	b->x = palloc(sizeof(WtIndex *) * Max(1, list_length(indexes)));
+	b->xe = palloc(sizeof(WtEngineTable) * Max(1, list_length(indexes)));
+	b->before = palloc0(sizeof(WtEntries) * Max(1, list_length(indexes)));
 	foreach(lc, indexes)
 	{
 		WtIndex *x = lfirst(lc);
 
-		/* as a statement that changes it: waits for commands that define it, or drop it */
-		LockRelationOid(x->relid, RowExclusiveLock);
-		if (!wt_engine_table(x->table, false, &b->xe[b->n]))
-			ereport(ERROR,
-					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					 errmsg("index \"%s\" is not stored", get_rel_name(x->relid)),
-					 errhint("Drop it, and create it again.")));
-		for (int a = 0; a < t->natts; a++)
-			b->read[a] |= x->read[a];
+		find_table(x->relid, x->table, &b->xe[b->n]);
+		add_columns(b, x->read);
 		b->x[b->n++] = x;
+	}
+	foreach(lc, rollups)
+	{
+		WtRollup *r = lfirst(lc);
+
+		find_table(r->relid, r->table, &b->re[b->nrollups]);
+		add_columns(b, r->read);
+		b->r[b->nrollups++] = r;
 	}
 	b->row = wt_base_reader_open(t, b->read, NULL);
 }
@@ -143,10 +172,11 @@ followers_of(wide_table_id id)
 		foreach(lc, tables)
 		{
 			WtTable *t = wt_table_unlocked(lfirst_oid(lc));
-			List *indexes = t != NULL ? wt_index_list(t) : NIL;
+			List *indexes = t != NULL ? wt_index_list(t) : NIL,
+				 *rollups = t != NULL ? wt_index_rollups(t) : NIL;
 
-			if (indexes != NIL)
-				make_base(&f->bases[f->n++], t, indexes);
+			if (indexes != NIL || rollups != NIL)
+				make_base(&f->bases[f->n++], t, indexes, rollups);
 		}
 	} while (f->invalidations != wt_table_invalidations());
 	MemoryContextSwitchTo(old);
@@ -162,7 +192,9 @@ find_derived(WtTable *t)
 	if (!wt_engine_table(t, false, &e))
 		return 0;
 	if (t->derived == WT_DERIVED_UNKNOWN)
-		t->derived = wt_index_list_stored(e.table) != NIL ? WT_DERIVED_SOME : WT_DERIVED_NONE;
+		t->derived = wt_index_list_stored(e.table) != NIL || wt_index_rollups_stored(e.table) != NIL
+						 ? WT_DERIVED_SOME
+						 : WT_DERIVED_NONE;
 	return e.table;
 }
 
@@ -175,6 +207,14 @@ make_entries(Base *b, bool exists, WtEntries *out)
 	for (int i = 0; i < b->n; i++)
 		out[i] = exists ? wt_entry_make(b->x[i], b->row->values, b->row->nulls, b->row->stamps)
 						: (WtEntries) {0};
+}
+
+/* Sets out[] to what the row last read adds to each roll-up; nothing unless it exists. */
+static void
+make_portions(Base *b, bool exists, WtPortion *out)
+{
+	for (int i = 0; i < b->nrollups; i++)
+		out[i] = exists ? wt_portion_make(b->r[i], b->row->values, b->row->nulls) : (WtPortion) {0};
 }
 
 static void
@@ -245,8 +285,10 @@ begin_row(Followers *f, wide_bytes key, bool blind)
 		for (int i = 0; i < f->n; i++)
 		{
 			Base *b = &f->bases[i];
+			bool exists = wt_base_reader_get(b->row, key);
 
-			make_entries(b, wt_base_reader_get(b->row, key), b->before);
+			make_entries(b, exists, b->before);
+			make_portions(b, exists, b->portion);
 		}
 	}
 	/* from here on there is a row under change */
@@ -283,11 +325,16 @@ settle(void)
 	for (int k = 0; k < f->n; k++)
 	{
 		Base *b = &f->bases[k];
-		WtEntries *after = palloc(sizeof(WtEntries) * b->n);
+		WtEntries *after = palloc(sizeof(WtEntries) * Max(1, b->n));
+		WtPortion *portion = palloc(sizeof(WtPortion) * Max(1, b->nrollups));
+		bool exists = wt_base_reader_get(b->row, wt_bytes_of(&row.key));
 
-		make_entries(b, wt_base_reader_get(b->row, wt_bytes_of(&row.key)), after);
+		make_entries(b, exists, after);
+		make_portions(b, exists, portion);
 		for (int i = 0; i < b->n; i++)
 			replace_entries(b, i, &b->before[i], &after[i]);
+		for (int i = 0; i < b->nrollups; i++)
+			wt_portion_replace(b->r[i], &b->re[i], &b->portion[i], &portion[i]);
 	}
 	MemoryContextSwitchTo(old);
 }
@@ -312,10 +359,12 @@ indexed_column(const Base *b, wide_family_id family, wide_bytes qual)
 	return -1;
 }
 
-/* Returns true if the row has an entry as long as it has any cell. */
+/* Returns true if the row has an entry, or is counted, as long as it has any cell. */
 static bool
 follows_existence(const Base *b)
 {
+	if (b->nrollups > 0)
+		return true;
 	for (int i = 0; i < b->n; i++)
 		if (b->x[i]->map < 0 && !wt_key_column(b->x[i]->table, 0)->optional)
 			return true;
@@ -331,7 +380,8 @@ refuse_ttl(const Base *b, const WtColumn *c, wide_bytes key)
 			 errmsg("a cell of an indexed column has no time to live of its own"),
 			 c != NULL ? errdetail("Column \"%s\" of table \"%s\", key %s.", c->name,
 								   get_rel_name(b->t->relid), wt_key_text(b->t, key))
-					   : errdetail("Table \"%s\", key %s: an index has all rows.",
+					   : errdetail("Table \"%s\", key %s: an index has, or a roll-up counts, "
+							   "all rows.",
 								   get_rel_name(b->t->relid), wt_key_text(b->t, key)),
 			 errhint("Option \"ttl\" of the family is possible.")));
 }
@@ -386,13 +436,15 @@ wt_row_change_begin_insert(WtTable *t, wide_bytes key)
 		return false;
 	wt_derive_settle();
 	f = followers_of(id);
-	for (int k = 0; k < f->n; k++)
-		for (int i = 0; i < f->bases[k].n; i++)
-			if (!f->bases[k].x[i]->immutable || f->bases[k].x[i]->map >= 0 ||
-				f->bases[k].t->relid != t->relid)
-				return false;
-	if (f->n == 0)
+	/* another foreign table shows the row in its own way */
+	if (f->n != 1 || f->bases[0].t->relid != t->relid)
 		return false;
+	for (int i = 0; i < f->bases[0].n; i++)
+		if (!f->bases[0].x[i]->immutable || f->bases[0].x[i]->map >= 0)
+			return false;
+	for (int i = 0; i < f->bases[0].nrollups; i++)
+		if (!f->bases[0].r[i]->immutable)
+			return false;
 	begin_row(f, key, true);
 	return true;
 }
@@ -403,18 +455,24 @@ wt_row_change_inserted(WtTable *t, const Datum *values, const bool *nulls)
 	Followers *f = row.of;
 	MemoryContext old;
 	WtEntries none = {0};
+	WtPortion no_portion = {0};
 
 	row.of = NULL;
 	if (f == NULL)
 		return;
 	old = MemoryContextSwitchTo(row.cxt);
-	for (int k = 0; k < f->n; k++)
-		for (int i = 0; i < f->bases[k].n; i++)
-		{
-			WtEntries after = wt_entry_make(f->bases[k].x[i], values, nulls, NULL);
+	for (int i = 0; i < f->bases[0].n; i++)
+	{
+		WtEntries after = wt_entry_make(f->bases[0].x[i], values, nulls, NULL);
 
-			replace_entries(&f->bases[k], i, &none, &after);
-		}
+		replace_entries(&f->bases[0], i, &none, &after);
+	}
+	for (int i = 0; i < f->bases[0].nrollups; i++)
+	{
+		WtPortion portion = wt_portion_make(f->bases[0].r[i], values, nulls);
+
+		wt_portion_replace(f->bases[0].r[i], &f->bases[0].re[i], &no_portion, &portion);
+	}
 	MemoryContextSwitchTo(old);
 }
 

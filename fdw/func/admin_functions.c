@@ -36,6 +36,7 @@
 #include "fdw/ddl/engine_table.h"
 #include "fdw/derived/index.h"
 #include "fdw/derived/index_build.h"
+#include "fdw/derived/rollup_build.h"
 #include "fdw/ddl/share.h"
 #include "fdw/func/call.h"
 #include "fdw/func/result.h"
@@ -298,6 +299,32 @@ add_difference(void *arg, const WtIndex *x, const char *problem)
 	wt_result_put(&row, arg);
 }
 
+/* Callback: a roll-up differs from its table. */
+static void
+add_rollup_difference(void *arg, const WtRollup *r, const char *problem)
+{
+	WtResultRow row = {0};
+
+	wt_result_add_text(&row, psprintf("roll-up %s", get_rel_name(r->relid)));
+	wt_result_add_text(&row, problem);
+	wt_result_put(&row, arg);
+}
+
+/* Adds the differences between a table and its roll-ups, or between a roll-up and its table. */
+static void
+verify_rollups(WtTable *t, ReturnSetInfo *rsinfo)
+{
+	ListCell *lc;
+
+	if (t->rollup_of != NULL && wt_index_rollup(t->relid) != NULL)
+		wt_rollup_verify(wt_index_rollup(t->relid), add_rollup_difference, rsinfo);
+	foreach(lc, wt_index_rollups(t))
+	{
+		LockRelationOid(((WtRollup *) lfirst(lc))->relid, AccessShareLock);
+		wt_rollup_verify(lfirst(lc), add_rollup_difference, rsinfo);
+	}
+}
+
 /* Adds the differences between a table and its indexes, or between an index and its table. */
 static void
 verify_indexes(WtTable *t, ReturnSetInfo *rsinfo)
@@ -341,6 +368,7 @@ wt_sql_verify(PG_FUNCTION_ARGS)
 		for (int i = 0; i < c.e.nall; i++)
 			verify_into(c.e.all[i], rsinfo);
 		verify_indexes(c.t, rsinfo);
+		verify_rollups(c.t, rsinfo);
 	}
 	return (Datum) 0;
 }

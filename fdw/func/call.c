@@ -191,8 +191,8 @@ wt_call_table(WtCall *c, Oid relid, int writes)
 	if (relid != c->named)
 		c->relname = get_rel_name(relid);
 	c->t = wt_table(relid);
-	if (writes && c->t->index_of != NULL)
-		wt_change_refuse_index(c->t);
+	if (writes && wt_is_derived(c->t))
+		wt_change_refuse_derived(c->t);
 	if (writes)
 		wt_call_updatable(c->relname, writes, c->t->updatable);
 	/*

@@ -550,7 +550,8 @@ void
 wt_cell_predicate_attach(const WtPredicates *p, WtTable *t, WtEngineTable *e, WtRowReader *r,
 						 wide_scan_spec *spec)
 {
-	wide_predicate *list = palloc(sizeof(wide_predicate) * Max(1, p->n));
+	int before = spec->npredicates;
+	wide_predicate *list = palloc(sizeof(wide_predicate) * Max(1, p->n + before));
 	int64 since = PG_INT64_MIN;
 	const wide_predicate *cell = latest_since(p, &since);
 	int by_time = -1;
@@ -564,8 +565,11 @@ wt_cell_predicate_attach(const WtPredicates *p, WtTable *t, WtEngineTable *e, Wt
 							 ? by_time
 							 : wt_reader_family(r, spec, e->families[p->list[i].family]);
 	}
+	/* those that the reader has made */
+	for (int i = 0; i < before; i++)
+		list[p->n + i] = spec->predicates[i];
 	spec->predicates = list;
-	spec->npredicates = p->n;
+	spec->npredicates = p->n + before;
 }
 
 static void

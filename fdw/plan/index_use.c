@@ -263,7 +263,7 @@ wt_index_use_find(PlannerInfo *root, RelOptInfo *rel)
 	List *indexes;
 	ListCell *lc, *lc2;
 
-	if (!wt_settings_enable_index || !wt_settings_enable_pushdown || info->t->index_of != NULL ||
+	if (!wt_settings_enable_index || !wt_settings_enable_pushdown || wt_is_derived(info->t) ||
 		!info->exists || wt_clock_as_of() != PG_INT64_MAX)
 		return;
 	indexes = wt_index_list(info->t);

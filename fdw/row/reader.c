@@ -312,6 +312,31 @@ choose_cells(WtRowReader *r, WtEngineTable *e, const WtTest *tests, int ntests, 
 	return fams;
 }
 
+/* Of a roll-up: leaves out groups that have no rows left (fdw/derived/rollup.h). */
+static void
+hide_empty_groups(WtRowReader *r, WtEngineTable *e, wide_scan_spec *spec)
+{
+	static const uint8 zero[sizeof(uint64)] = {0};
+	wide_predicate *p;
+	wide_bytes *value;
+
+	if (e->families[0] == 0)
+		return;
+	p = palloc0(sizeof(wide_predicate));
+	value = palloc(sizeof(wide_bytes));
+	*value = (wide_bytes) {zero, sizeof(zero)};
+	*p = (wide_predicate) {.clause = -1,
+						   .op = WIDE_OP_NE,
+						   .kind = WIDE_KIND_SIGNED,
+						   .qualifier = {(const uint8 *) "", 0},
+						   .values = value,
+						   .nvalues = 1,
+						   .width = sizeof(zero)};
+	p->family = wt_reader_family(r, spec, e->families[0]);
+	spec->predicates = p;
+	spec->npredicates = 1;
+}
+
 WtRowReader *
 wt_reader_make(WtTable *t, WtEngineTable *e, const bool *columns, int strict_family,
 			   const WtTest *tests, int ntests, const WtArg *args, wide_scan_spec *spec)
@@ -349,6 +374,8 @@ wt_reader_make(WtTable *t, WtEngineTable *e, const bool *columns, int strict_fam
 	}
 	spec->families = fams;
 	spec->nfamilies = r->nfamilies;
+	if (t->rollup_of != NULL)
+		hide_empty_groups(r, e, spec);
 	return r;
 }
 

@@ -23,6 +23,8 @@
 #include "engine/wide.h"
 #include "fdw/store/bytes.h"
 #include "fdw/table/bytes_text.h"
+#include "fdw/table/column_spec.h"
+#include "fdw/table/derived_columns.h"
 #include "fdw/table/encoding.h"
 #include "fdw/table/lookup.h"
 #include "fdw/table/marker.h"
@@ -38,16 +40,9 @@
 #define DEFAULT_TUPLE_COST	 0.01
 #define DEFAULT_BATCH_SIZE	 1
 
-/* The options of a column, before families have numbers. */
-typedef struct ColumnSpec
-{
-	char *value[WT_COLUMN_OPTIONS]; /* by WtColumnOption; NULL: not stated */
-	char *family_name;				/* family of its cells, or NULL */
-} ColumnSpec;
-
 /* Fills in what the catalogs say, and the options that no other ones can contradict. */
 static void
-read_columns(WtTable *t, const WtDefinition *source, ColumnSpec *specs)
+read_columns(WtTable *t, const WtDefinition *source, WtColumnSpec *specs)
 {
 	TupleDesc desc = source->desc;
 
@@ -89,26 +84,14 @@ read_columns(WtTable *t, const WtDefinition *source, ColumnSpec *specs)
 	}
 }
 
-static void
-refuse_option(const WtColumn *c, const ColumnSpec *spec, WtColumnOption option, const char *why)
-{
-	if (spec->value[option])
-		ereport(ERROR,
-				(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
-				 errmsg("option \"%s\" is not allowed for column \"%s\"",
-						wt_option_column_names[option],
-						c->name),
-				 errdetail("%s", why)));
-}
-
 /* Checks the options of a key column, and chooses its encoding. */
 static void
-check_key_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
+check_key_column(WtTable *t, WtColumn *c, WtColumnSpec *spec)
 {
 	bool digest;
 
 	for (WtColumnOption o = WT_OPTION_FAMILY; o <= WT_OPTION_TIMESTAMP_OF; o++)
-		refuse_option(c, spec, o, "The column is part of the key.");
+		wt_column_spec_refuse(c, spec, o, "The column is part of the key.");
 	if (!spec->value[WT_OPTION_ENCODING])
 		c->enc = wt_encoding_default(c->typid, true);
 	wt_encoding_check(c, true);
@@ -140,11 +123,13 @@ check_key_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 		spec->family_name = wt_option_split_cell("column", spec->value[WT_OPTION_COLUMN], &c->qual,
 												 &c->qual_len);
 	else
-		refuse_option(c, spec, WT_OPTION_COLUMN,
-					  "The column is part of the key, and its encoding is not md5 or sha1.");
+		wt_column_spec_refuse(
+			c, spec, WT_OPTION_COLUMN,
+			"The column is part of the key, and its encoding is not md5 or sha1.");
 	if (digest || !wt_is_string(c->typid))
-		refuse_option(c, spec, WT_OPTION_DELIMITER,
-					  "A delimiter is for key columns of type text whose text is in the key.");
+		wt_column_spec_refuse(
+			c, spec, WT_OPTION_DELIMITER,
+			"A delimiter is for key columns of type text whose text is in the key.");
 
 	/*
 	 * 2^63-1 - x has the same bytes as the ordered form of a descending part,
@@ -158,120 +143,9 @@ check_key_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 	c->value_len = c->fixed_len = wt_encoding_length(c->typid, c->enc);
 }
 
-/*
- * Of an index: finds out what of the indexed table each column has.  A column has the column of its
- * own name unless an option says otherwise.
- * Errors: FDW_INVALID_OPTION_NAME if it has two of the options, or the table is no index.
- */
-static void
-resolve_sources(WtTable *t, const ColumnSpec *specs)
-{
-	static const struct
-	{
-		WtColumnOption option;
-		WtSource what;
-	} options[] = {{WT_OPTION_QUALIFIER_OF, WT_SOURCE_QUALIFIER},
-				   {WT_OPTION_VALUE_OF, WT_SOURCE_ENTRY},
-				   {WT_OPTION_COLUMN_OF, WT_SOURCE_VALUE}};
-
-	for (int i = 0; i < t->natts; i++)
-	{
-		WtColumn *c = &t->columns[i];
-
-		for (int o = 0; o < (int) lengthof(options); o++)
-		{
-			if (c->role == WT_DROPPED || specs[i].value[options[o].option] == NULL)
-				continue;
-			if (t->index_of == NULL)
-				refuse_option(c, &specs[i], options[o].option,
-							  "The table is no index: it has no option \"index_of\".");
-			if (c->source != NULL)
-				refuse_option(c, &specs[i], options[o].option,
-							  "Another option says what the column has of the indexed table.");
-			c->source = specs[i].value[options[o].option];
-			c->source_is = options[o].what;
-		}
-		if (t->index_of != NULL && c->role != WT_DROPPED && c->source == NULL)
-			c->source = c->name;
-	}
-}
-
-/* Returns: the column of an index that has this column of the indexed table; NULL: there is none.
- */
-static WtColumn *
-column_with(WtTable *t, const char *source)
-{
-	for (int i = 0; i < t->natts; i++)
-		if (t->columns[i].role != WT_DROPPED && t->columns[i].source_is == WT_SOURCE_VALUE &&
-			strcmp(t->columns[i].source, source) == 0)
-			return &t->columns[i];
-	return NULL;
-}
-
-/*
- * Appends the key columns of the indexed table that option "key" of an index leaves out: with them
- * each row of that table has an entry of its own.
- * Errors: 42703 if the index has no such column.
- */
-static List *
-append_base_key(WtTable *t, WtTable *base, List *items)
-{
-	t->declared = list_length(items);
-	if (items == NIL)
-		ereport(ERROR,
-				(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
-				 errmsg("an index needs option \"key\""),
-				 errhint("It lists the columns by which rows are found.")));
-	for (int part = 0; part < base->nkeys; part++)
-	{
-		const WtColumn *b = wt_key_column(base, part);
-		const WtColumn *c = column_with(t, b->name);
-		WtKeyItem *item;
-		bool stated = false;
-		ListCell *lc;
-
-		if (c == NULL)
-			ereport(ERROR,
-					(errcode(ERRCODE_UNDEFINED_COLUMN),
-					 errmsg("an index of \"%s\" needs a column \"%s\"", t->index_of, b->name),
-					 errdetail("An entry has the key of its row."),
-					 errhint("Add the column \"%s\" of type %s.", b->name,
-							 format_type_be(b->typid))));
-		foreach(lc, items)
-			stated |= strcmp(((WtKeyItem *) lfirst(lc))->name, c->name) == 0 ||
-					  strcmp(((WtKeyItem *) lfirst(lc))->raw, c->name) == 0;
-		if (stated)
-			continue;
-		item = palloc0(sizeof(WtKeyItem));
-		item->name = item->raw = c->name;
-		item->desc = b->stated_desc;
-		items = lappend(items, item);
-	}
-	return items;
-}
-
-/* Of an index: marks the parts of its key that rows of the indexed table may have no value for. */
-static void
-mark_optional(WtTable *t, WtTable *base)
-{
-	for (int part = 0; part < t->nkeys; part++)
-	{
-		WtColumn *c = wt_key_column(t, part);
-		int b = wt_lookup_column_index(base, c->source);
-
-		if (c->source_is != WT_SOURCE_VALUE || (b >= 0 && base->columns[b].role == WT_KEY))
-			continue;
-		c->optional = true;
-		/* a row without a value for the first column has no entry */
-		c->nullable = part > 0;
-		if (c->nullable)
-			c->fixed_len = 0;
-	}
-}
-
 /* Gives key columns their role and part; without option "key" the first column is the key. */
 static void
-resolve_key(WtTable *t, List *items, ColumnSpec *specs)
+resolve_key(WtTable *t, List *items, WtColumnSpec *specs)
 {
 	ListCell *lc;
 
@@ -318,35 +192,29 @@ resolve_key(WtTable *t, List *items, ColumnSpec *specs)
 	}
 }
 
-static _Noreturn void
-column_type_error(const WtColumn *c, const char *role, const char *types)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_DATATYPE_MISMATCH),
-			 errmsg("column \"%s\" of type %s cannot be %s",
-					c->name,
-					format_type_be(c->typid),
-					role),
-			 errhint("It must have type %s.", types)));
-}
-
 /* Layout "rows": the role of a column that is not in the key. */
 static void
-resolve_value_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
+resolve_value_column(WtTable *t, WtColumn *c, WtColumnSpec *spec)
 {
 	const char *column = spec->value[WT_OPTION_COLUMN];
 	char *family = spec->value[WT_OPTION_FAMILY];
 	const char *prefix = spec->value[WT_OPTION_PREFIX];
 	const char *timestamp_of = spec->value[WT_OPTION_TIMESTAMP_OF];
 
-	refuse_option(c, spec, WT_OPTION_DELIMITER, "The column is not part of the key.");
+	wt_column_spec_refuse(c, spec, WT_OPTION_DELIMITER, "The column is not part of the key.");
+	if (t->rollup_of != NULL)
+	{
+		wt_derived_columns_aggregate(c, spec);
+		return;
+	}
 	if (c->source_is != WT_SOURCE_VALUE)
 		ereport(ERROR,
 				(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
 				 errmsg("column \"%s\" with an entry of a map must be in option \"key\"",
 						c->name)));
 	if (!family)
-		refuse_option(c, spec, WT_OPTION_PREFIX, "It restricts a column with option \"family\".");
+		wt_column_spec_refuse(c, spec, WT_OPTION_PREFIX,
+							  "It restricts a column with option \"family\".");
 	if ((column != NULL) + (family != NULL) + (timestamp_of != NULL) > 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
@@ -357,9 +225,9 @@ resolve_value_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 	{
 		c->role = WT_MAP;
 		if (c->typid != JSONBOID)
-			column_type_error(c, "the map of a family", "jsonb");
+			wt_column_spec_type_error(c, "the map of a family", "jsonb");
 		if (c->enc != WT_ENC_TEXT)
-			refuse_option(c, spec, WT_OPTION_ENCODING, "The values of a map are text.");
+			wt_column_spec_refuse(c, spec, WT_OPTION_ENCODING, "The values of a map are text.");
 		c->enc = WT_ENC_TEXT;
 		spec->family_name = family;
 		c->qual = wt_bytes_text_unescape(prefix ? prefix : "", false, &c->qual_len);
@@ -369,8 +237,8 @@ resolve_value_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 	{
 		c->role = WT_TIMESTAMP_OF;
 		if (c->typid != TIMESTAMPTZOID && c->typid != INT8OID)
-			column_type_error(c, "a cell's timestamp", "timestamptz or bigint");
-		refuse_option(c, spec, WT_OPTION_ENCODING, "A timestamp is not a value.");
+			wt_column_spec_type_error(c, "a cell's timestamp", "timestamptz or bigint");
+		wt_column_spec_refuse(c, spec, WT_OPTION_ENCODING, "A timestamp is not a value.");
 		return;
 	}
 	if (column)
@@ -389,7 +257,7 @@ resolve_value_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 
 /* Layout "cells": the name of a column that is not in the key decides its role. */
 static void
-resolve_cells_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
+resolve_cells_column(WtTable *t, WtColumn *c, WtColumnSpec *spec)
 {
 	static const struct
 	{
@@ -419,8 +287,9 @@ resolve_cells_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 	if (i < (int) lengthof(columns))
 		c->role = columns[i].role;
 	for (WtColumnOption o = WT_OPTION_COLUMN; o <= WT_OPTION_TIMESTAMP_OF; o++)
-		refuse_option(c, spec, o, "In layout \"cells\" the columns are found by their names.");
-	refuse_option(c, spec, WT_OPTION_DELIMITER, "The column is not part of the key.");
+		wt_column_spec_refuse(c, spec, o,
+							  "In layout \"cells\" the columns are found by their names.");
+	wt_column_spec_refuse(c, spec, WT_OPTION_DELIMITER, "The column is not part of the key.");
 	if (c->role == WT_CELL_VALUE)
 	{
 		if (!spec->value[WT_OPTION_ENCODING])
@@ -428,7 +297,7 @@ resolve_cells_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 		wt_encoding_check(c, false);
 		return;
 	}
-	refuse_option(c, spec, WT_OPTION_ENCODING, "The column holds no value.");
+	wt_column_spec_refuse(c, spec, WT_OPTION_ENCODING, "The column holds no value.");
 	if (i == lengthof(columns))
 		ereport(ERROR,
 				(errcode(ERRCODE_FDW_INVALID_COLUMN_NAME),
@@ -437,7 +306,7 @@ resolve_cells_column(WtTable *t, WtColumn *c, ColumnSpec *spec)
 						 "version, cell_no.")));
 	if (c->typid != columns[i].types[0] && c->typid != columns[i].types[1] &&
 		c->typid != columns[i].types[2])
-		column_type_error(c, columns[i].what, columns[i].type_names);
+		wt_column_spec_type_error(c, columns[i].what, columns[i].type_names);
 	c->enc = c->typid == BYTEAOID ? WT_ENC_BYTES : WT_ENC_TEXT;
 }
 
@@ -479,7 +348,7 @@ family_named(WtTable *t, const WtColumn *c, const char *name)
  * one it is "d" if a column names no family, else the first that a column names.
  */
 static void
-resolve_families(WtTable *t, List *stated, ColumnSpec *specs)
+resolve_families(WtTable *t, List *stated, WtColumnSpec *specs)
 {
 	ListCell *lc;
 
@@ -494,6 +363,9 @@ resolve_families(WtTable *t, List *stated, ColumnSpec *specs)
 		else
 			add_family(t, f);
 	}
+	/* the first one counts the rows of a group */
+	if (t->rollup_of != NULL)
+		(void) family_named(t, NULL, "sum");
 	for (int i = 0; i < t->natts; i++)
 	{
 		WtColumn *c = &t->columns[i];
@@ -515,6 +387,8 @@ resolve_families(WtTable *t, List *stated, ColumnSpec *specs)
 	}
 	if (t->nfamilies == 0)
 		(void) family_named(t, NULL, DEFAULT_FAMILY);
+	if (t->rollup_of != NULL)
+		wt_derived_columns_families(t);
 }
 
 /* Option timestamp_of names an SQL column or a cell.  Requires: the columns have families. */
@@ -581,7 +455,7 @@ wt_definition_new_serial(void)
 
 /* Errors: FDW_INVALID_OPTION_NAME if the options contradict each other. */
 static void
-check_options(const WtTable *t)
+check_options(const WtTable *t, const List *families)
 {
 	if (t->engine == NULL && (t->split_at != NULL || t->versions_given))
 		ereport(ERROR,
@@ -589,28 +463,26 @@ check_options(const WtTable *t)
 				 errmsg("option \"%s\" is not allowed for a table of the embedded engine",
 						t->split_at != NULL ? "split_at" : "versions"),
 				 errhint("It is for servers with option \"engine\".")));
-	if (t->index_of != NULL &&
+	if ((t->index_of != NULL || t->rollup_of != NULL) &&
 		(t->cells_layout || t->salt_buckets > 0 || t->existence_projected || t->marker_off))
 		ereport(ERROR,
 				(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
-				 errmsg("an index has none of the options \"layout\", \"salt_buckets\", "
-						"\"existence\" and \"marker\"")));
+				 errmsg("%s has none of the options \"layout\", \"salt_buckets\", \"existence\" "
+						"and \"marker\"",
+						t->index_of != NULL ? "an index" : "a roll-up")));
+	if (t->rollup_of != NULL && (families != NIL || !t->key_given || t->index_of != NULL))
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
+				 families != NIL ? errmsg("a roll-up chooses its families by the aggregates")
+				 : t->index_of != NULL
+					 ? errmsg("a table cannot have both options \"index_of\" and \"rollup_of\"")
+					 : errmsg("a roll-up needs option \"key\""),
+				 errhint("Its key columns are the groups.")));
 }
 
-WtTable *
-wt_definition_parse(const WtDefinition *def)
+static void
+set_defaults(WtTable *t)
 {
-	WtTable *t = palloc0(sizeof(WtTable));
-	ColumnSpec *specs = palloc0(Max(def->desc->natts, 1) * sizeof(ColumnSpec));
-	List *key = NIL;
-	List *families = NIL;
-	ListCell *lc;
-
-	t->serial = wt_definition_new_serial();
-	t->relid = def->relid;
-	t->owner = def->owner;
-	t->server = def->server;
-	t->indexed = def->indexed != NULL ? def->indexed->relid : InvalidOid;
 	t->updatable = true;
 	t->truncatable = true;
 	t->batch_size = DEFAULT_BATCH_SIZE;
@@ -620,6 +492,23 @@ wt_definition_parse(const WtDefinition *def)
 						  .fetch_rows = 10000,
 						  .fetch_bytes = 2 * 1024 * 1024,
 						  .write_buffer_kb = 256 * 1024};
+}
+
+WtTable *
+wt_definition_parse(const WtDefinition *def)
+{
+	WtTable *t = palloc0(sizeof(WtTable));
+	WtColumnSpec *specs = palloc0(Max(def->desc->natts, 1) * sizeof(WtColumnSpec));
+	List *key = NIL;
+	List *families = NIL;
+	ListCell *lc;
+
+	t->serial = wt_definition_new_serial();
+	t->relid = def->relid;
+	t->owner = def->owner;
+	t->server = def->server;
+	t->indexed = def->indexed != NULL ? def->indexed->relid : InvalidOid;
+	set_defaults(t);
 	foreach(lc, def->server_options)
 		wt_table_option_take(t, lfirst(lc), &key, &families);
 	foreach(lc, def->options)
@@ -630,15 +519,19 @@ wt_definition_parse(const WtDefinition *def)
 		t->table_name = t->name_given ? wt_table_name_canonical(t->table_name)
 									  : wt_table_name_default(def->schema, def->name);
 	t->key_given = key != NIL;
-	check_options(t);
+	check_options(t, families);
+	t->marker_off |= t->rollup_of != NULL;
 
 	read_columns(t, def, specs);
-	resolve_sources(t, specs);
+	wt_derived_columns_sources(t, specs);
+	wt_derived_columns_groups(t, specs);
 	if (t->index_of != NULL)
-		key = append_base_key(t, def->indexed, key);
+		key = wt_derived_columns_key(t, def->indexed, key);
 	resolve_key(t, key, specs);
 	if (t->index_of != NULL)
-		mark_optional(t, def->indexed);
+		wt_derived_columns_optional(t, def->indexed);
+	if (t->rollup_of != NULL)
+		wt_derived_columns_check(t);
 	for (int i = 0; i < t->natts; i++)
 	{
 		WtColumn *c = &t->columns[i];

@@ -22,7 +22,8 @@ static const char *const table_options[] = {
 	"table_name",  "key",		  "families",		  "layout",			"salt_buckets",
 	"existence",   "insert_mode", "marker",			  "on_bad_key",		"updatable",
 	"truncatable", "batch_size",  "fdw_startup_cost", "fdw_tuple_cost", "split_at",
-	"versions",	   "index_of",	  "unique",			  "immutable"};
+	"versions",	   "index_of",	  "unique",			  "immutable",		"rollup_of",
+	"timezone"};
 
 /* Defaults for the server's tables; which engine stores them, and where it is. */
 static const char *const server_options[] = {
@@ -34,9 +35,9 @@ static const char *const server_options[] = {
 static const char *const user_options[] = {"user", "keytab", "credential_cache", "principal",
 										   "server_credentials"};
 
-const char *const wt_option_column_names[] = {"column",		  "family",	  "prefix",
-											  "timestamp_of", "encoding", "delimiter",
-											  "qualifier_of", "value_of", "column_of"};
+const char *const wt_option_column_names[] = {
+	"column",		"family",	"prefix",	 "timestamp_of", "encoding", "delimiter",
+	"qualifier_of", "value_of", "column_of", "expr",		 "aggregate"};
 
 char *
 wt_option_names_hint(const char *given, const char *const *names, int n)

@@ -19,10 +19,13 @@ typedef enum WtColumnOption
 	/* of an index: what its column has of the indexed table */
 	WT_OPTION_QUALIFIER_OF,
 	WT_OPTION_VALUE_OF,
-	WT_OPTION_COLUMN_OF
+	WT_OPTION_COLUMN_OF,
+	/* of a roll-up: a group's value, and what the group has */
+	WT_OPTION_EXPR,
+	WT_OPTION_AGGREGATE
 } WtColumnOption;
 
-#define WT_COLUMN_OPTIONS (WT_OPTION_COLUMN_OF + 1)
+#define WT_COLUMN_OPTIONS (WT_OPTION_AGGREGATE + 1)
 
 extern const char *const wt_option_column_names[WT_COLUMN_OPTIONS];
 

@@ -121,7 +121,7 @@ wt_table_indexed(List *options)
 		Oid relid;
 		WtTable *t;
 
-		if (strcmp(def->defname, "index_of") != 0)
+		if (strcmp(def->defname, "index_of") != 0 && strcmp(def->defname, "rollup_of") != 0)
 			continue;
 		relid = RangeVarGetRelid(makeRangeVarFromNameList(wt_qualified_names(defGetString(def))),
 								 NoLock, false);

@@ -41,9 +41,8 @@ extern const struct WtEngine *wt_table_engine(Oid relid);
 extern List *wt_table_import(ImportForeignSchemaStmt *stmt, Oid server);
 
 /*
- * Returns the table that option index_of among these names; NULL: there is no such option.  Takes
- * no lock: who uses an index uses its table, too.
- * Errors: 42P01, 42809.
+ * Returns the table that option index_of or rollup_of among these names; NULL: there is no such
+ * option.  Takes no lock: who uses an index uses its table, too. Errors: 42P01, 42809.
  */
 extern WtTable *wt_table_indexed(List *options);
 

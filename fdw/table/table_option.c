@@ -13,6 +13,7 @@
 #include "commands/defrem.h"
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "pgtime.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 
@@ -146,6 +147,16 @@ kilobytes_option(DefElem *def)
 	return n;
 }
 
+static char *
+zone_option(DefElem *def)
+{
+	char *value = defGetString(def);
+
+	if (pg_tzset(value) == NULL)
+		wt_option_bad_value(def->defname, value, "Write the name of a time zone, for example UTC.");
+	return pstrdup(value);
+}
+
 static WtProtection
 protection_option(DefElem *def)
 {
@@ -183,13 +194,34 @@ take_authentication(WtPlace *place, DefElem *def)
 	return true;
 }
 
+/* Takes an option of an index or a roll-up.  Returns false if it is another one. */
+static bool
+take_derived(WtTable *t, DefElem *def)
+{
+	const char *name = def->defname;
+
+	if (strcmp(name, "index_of") == 0)
+		t->index_of = pstrdup(defGetString(def));
+	else if (strcmp(name, "rollup_of") == 0)
+		t->rollup_of = pstrdup(defGetString(def));
+	else if (strcmp(name, "timezone") == 0)
+		t->timezone = zone_option(def);
+	else if (strcmp(name, "unique") == 0)
+		t->unique = bool_option(def);
+	else if (strcmp(name, "immutable") == 0)
+		t->immutable = bool_option(def);
+	else
+		return false;
+	return true;
+}
+
 /* Takes an option that says which engine has the tables, and where that is. */
 static void
 take_place(WtTable *t, DefElem *def)
 {
 	const char *name = def->defname;
 
-	if (take_authentication(&t->place, def))
+	if (take_authentication(&t->place, def) || take_derived(t, def))
 		return;
 	if (strcmp(name, "engine") == 0)
 		t->engine = wt_table_option_engine(defGetString(def));
@@ -250,12 +282,6 @@ wt_table_option_take(WtTable *t, DefElem *def, List **key, List **families)
 	}
 	else if (strcmp(name, "existence") == 0)
 		t->existence_projected = choice(def, "projected", "any");
-	else if (strcmp(name, "index_of") == 0)
-		t->index_of = pstrdup(defGetString(def));
-	else if (strcmp(name, "unique") == 0)
-		t->unique = bool_option(def);
-	else if (strcmp(name, "immutable") == 0)
-		t->immutable = bool_option(def);
 	else if (strcmp(name, "insert_mode") == 0)
 		t->insert_error = choice(def, "error", "upsert");
 	else if (strcmp(name, "marker") == 0)

@@ -49,6 +49,17 @@ typedef enum WtRole
 	WT_CELL_NO		 /* the version's number in its row, from 1 */
 } WtRole;
 
+/* What a column of a roll-up has of the rows of its group. */
+typedef enum WtRollupKind
+{
+	WT_ROLLUP_GROUP, /* it is a key column: their group */
+	WT_ROLLUP_COUNT,
+	WT_ROLLUP_SUM,
+	WT_ROLLUP_MIN,
+	WT_ROLLUP_MAX,
+	WT_ROLLUP_HLL /* how many distinct values there are */
+} WtRollupKind;
+
 /* What a column of an index has of a column of the indexed table. */
 typedef enum WtSource
 {
@@ -84,6 +95,10 @@ typedef struct WtColumn
 	/* of an index: what it has of the indexed table */
 	char *source;		/* its column; NULL: the table is no index */
 	WtSource source_is; /* what of that column */
+
+	/* of a roll-up: what it has of the rows of the group */
+	WtRollupKind rollup;
+	char *expr; /* its argument; of a key column its value; NULL: count(*) */
 
 	/* WT_KEY */
 	int part;		  /* position in the key, from 0 */
@@ -190,11 +205,13 @@ typedef struct WtTable
 	bool versions_exact; /* its value: deletes and versions are as in the embedded engine */
 
 	/* indexes */
-	char *index_of; /* option index_of: the indexed table; NULL: the table is no index */
-	Oid indexed;	/* the same table */
-	int declared;	/* how many parts option key states; the others are appended */
-	bool unique;	/* no two rows have the same values in these */
-	bool immutable; /* rows are written once: of the table or of an index of it */
+	char *index_of;	 /* option index_of: the indexed table; NULL: the table is no index */
+	Oid indexed;	 /* the same table, or that of a roll-up */
+	int declared;	 /* how many parts option key states; the others are appended */
+	bool unique;	 /* no two rows have the same values in these */
+	bool immutable;	 /* rows are written once: of the table or of what is derived from it */
+	char *rollup_of; /* option rollup_of: the table whose rows are counted; NULL: no roll-up */
+	char *timezone;	 /* of a roll-up's expressions; NULL: not stated */
 	WtDerived derived;
 
 	/* families */
@@ -231,8 +248,16 @@ typedef struct WtDefinition
 	List *server_options;
 	List *options;
 	List **column_options; /* by attno - 1 */
-	WtTable *indexed;	   /* the table that option index_of names; NULL: there is no such option */
+	WtTable *indexed;	   /* the table that option index_of or rollup_of names; NULL: there is
+							* no such option */
 } WtDefinition;
+
+/* Returns true for an index or a roll-up: its rows follow from those of another table. */
+static inline bool
+wt_is_derived(const WtTable *t)
+{
+	return t->index_of != NULL || t->rollup_of != NULL;
+}
 
 static inline WtColumn *
 wt_key_column(WtTable *t, int part)

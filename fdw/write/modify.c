@@ -90,7 +90,7 @@ wt_modify_is_updatable(Relation rel)
 	WtTable *t = wt_table(RelationGetRelid(rel));
 	int identity = 0;
 
-	if (!t->updatable || t->index_of != NULL)
+	if (!t->updatable || wt_is_derived(t))
 		return 0;
 	if (t->cells_layout)
 	{

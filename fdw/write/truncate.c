@@ -68,10 +68,11 @@ wt_truncate_tables(List *rels, DropBehavior behavior, bool restart_seqs)
 	{
 		Relation rel = lfirst(lc);
 
-		if (wt_table(RelationGetRelid(rel))->index_of != NULL)
+		if (wt_is_derived(wt_table(RelationGetRelid(rel))))
 			ereport(ERROR,
 					(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-					 errmsg("cannot truncate index \"%s\"", RelationGetRelationName(rel)),
+					 errmsg("cannot truncate \"%s\"", RelationGetRelationName(rel)),
+					 errdetail("It is an index or a roll-up."),
 					 errhint("It is emptied with its table.")));
 		if (!wt_table(RelationGetRelid(rel))->truncatable)
 			ereport(ERROR,

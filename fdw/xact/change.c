@@ -17,19 +17,21 @@
 #include "fdw/xact/wal_usage.h"
 
 void
-wt_change_refuse_index(WtTable *t)
+wt_change_refuse_derived(WtTable *t)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-			 errmsg("cannot change index \"%s\"", get_rel_name(t->relid)),
-			 errdetail("Its rows follow from those of table %s.", t->index_of)));
+			 errmsg("cannot change %s \"%s\"", t->index_of != NULL ? "index" : "roll-up",
+					get_rel_name(t->relid)),
+			 errdetail("Its rows follow from those of table %s.",
+					   t->index_of != NULL ? t->index_of : t->rollup_of)));
 }
 
 void
 wt_change_begin(WtTable *t, const WtWriter *writer)
 {
-	if (t->index_of != NULL)
-		wt_change_refuse_index(t);
+	if (wt_is_derived(t))
+		wt_change_refuse_derived(t);
 	if (t->engine != NULL)
 		t->engine->begin(t, writer, writer != NULL ? writer->command : InvalidCommandId);
 	else
@@ -139,7 +141,7 @@ wt_change_put(WtTable *t, wide_family_id family, wide_bytes key, wide_bytes qual
 		other->put(t, family, key, qual, ts, ttl_us, value);
 		return;
 	}
-	if (t->index_of == NULL)
+	if (!wt_is_derived(t))
 		ts = wt_derive_before_put(t, family, key, qual, ts, floor_ts, ttl_us);
 	st = wide_batch_put(wt_batch(true), family, key, qual, ts, floor_ts, ttl_us, value);
 	if (unlikely(st == WIDE_INVALID))
@@ -161,7 +163,7 @@ wt_change_delete(WtTable *t, wide_delete kind, wide_family_id family, wide_bytes
 		other->remove(t, kind, family, key, qual, ts);
 		return;
 	}
-	if (t->index_of == NULL)
+	if (!wt_is_derived(t))
 		wt_derive_before(t, key);
 	st = wide_batch_delete(wt_batch(true), kind, family, key, qual, ts);
 	if (unlikely(st == WIDE_INVALID))

@@ -39,8 +39,8 @@ extern uint8 wt_change_merge_of(wide_family_id family);
 extern void wt_change_delete(WtTable *t, wide_delete kind, wide_family_id family, wide_bytes key,
 							 wide_bytes qual, int64 ts);
 
-/* Errors: 42809: the table is an index. */
-extern _Noreturn void wt_change_refuse_index(WtTable *t);
+/* Errors: 42809: the table is an index or a roll-up. */
+extern _Noreturn void wt_change_refuse_derived(WtTable *t);
 
 /* Returns: true if the transaction has changed tables of the embedded engine. */
 extern bool wt_change_any(void);

@@ -1,0 +1,75 @@
+/*
+ * rollup.h
+ *		Roll-ups of a wide table: aggregates of its rows by group.
+ *
+ * A roll-up is a foreign table with a stored table of its own (option rollup_of).  Its key columns
+ * are the groups; each other column has an aggregate of the rows of its group, in a family with a
+ * merge operator, to which changes of rows add.  So changes in one group wait for nobody.
+ *
+ * Invariant: what a snapshot sees in the roll-up are the aggregates of the rows that it sees in the
+ * table.  Exceptions: hll() counts also values that are gone, and rows that have expired count.
+ *
+ * Each group counts its rows, in the cell of count(*), which is there without such a column, too. A
+ * group without rows is not shown.
+ */
+#ifndef WT_ROLLUP_H
+#define WT_ROLLUP_H
+
+#include "nodes/execnodes.h"
+#include "nodes/pg_list.h"
+#include "utils/relcache.h"
+
+#include "engine/wide.h"
+#include "fdw/table/types.h"
+
+/* A key column, or a column with an aggregate. */
+typedef struct WtRollupColumn
+{
+	int column; /* index in the roll-up's columns */
+	WtRollupKind kind;
+	Node *expr;		  /* over the columns of the table, whose number is 1; NULL: count(*) */
+	Oid type;		  /* of expr */
+	ExprState *state; /* of expr */
+} WtRollupColumn;
+
+typedef struct WtRollup
+{
+	Oid relid;
+	WtTable *table; /* the roll-up */
+	WtTable *base;	/* the table */
+	bool *read;		/* by column of base: an expression reads it */
+	bool immutable; /* rows are written once: INSERT and COPY read nothing */
+	bool timed;		/* a cell that is read may expire: it is not known what a row has added */
+	int n;
+	WtRollupColumn *columns; /* all but dropped ones */
+	bool zoned;				 /* the value of an expression depends on the time zone */
+	struct pg_tz *zone;
+
+	/* for evaluating expressions */
+	TupleTableSlot *slot; /* of a row of base */
+	ExprContext *econtext;
+} WtRollup;
+
+/*
+ * Makes a roll-up, in CurrentMemoryContext; rel: the table that it is of.  before: NULL, or the
+ * definition whose names of columns the expressions still have.
+ * Errors: those of the parser; 42P17 if the value of an expression may change; 42804 if the type of
+ * one is not that of its column; 0A000.
+ */
+extern WtRollup *wt_rollup_make(WtTable *table, WtTable *base, Relation rel, const WtTable *before);
+
+/*
+ * Returns the value of the column's option "expr" or "aggregate" in a form that does not depend on
+ * search_path, palloc'd.
+ */
+extern char *wt_rollup_option(const WtRollup *r, const WtRollupColumn *c);
+
+/*
+ * Computes the column's expressions for a row, whose values are by column of base.  values and
+ * nulls are by the roll-up's columns (r->columns); those of count(*) are not set.  The results are
+ * in CurrentMemoryContext.
+ */
+extern void wt_rollup_evaluate(const WtRollup *r, const Datum *row, const bool *row_nulls,
+							   Datum *values, bool *nulls);
+
+#endif /* WT_ROLLUP_H */
