@@ -76,12 +76,13 @@ wt_base_reader_next(WtBaseReader *r)
 {
 	int64 now = wt_clock_now();
 
-	if (!wt_reader_next_of_scan(r->reader, r->scan, r->values, r->nulls))
-		return false;
+	bool found = wt_reader_next_of_scan(r->reader, r->scan, r->values, r->nulls);
+
 	for (int i = 0; i < r->t->natts; i++)
-		if (r->stamps[i] <= now)
+		/* without a row there are those of the row before */
+		if (!found || r->stamps[i] <= now)
 			r->stamps[i] = PG_INT64_MIN;
-	return true;
+	return found;
 }
 
 void

@@ -336,6 +336,23 @@ refuse_ttl(const Base *b, const WtColumn *c, wide_bytes key)
 			 errhint("Option \"ttl\" of the family is possible.")));
 }
 
+/*
+ * A version ahead of the clock is about to be put into an indexed cell.  If the cell shows one
+ * whose timestamp the commit would assign, that one gets its provisional timestamp for good: the
+ * commit might be later than the other version.
+ */
+static void
+fix_timestamp(WtTable *t, wide_family_id family, wide_bytes key, wide_bytes qual)
+{
+	WtCellRef ref = wt_cell_read_ref(family, qual);
+
+	wt_cell_read_newest(NULL, key, &ref, 1);
+	if (!ref.found || !ref.provisional)
+		return;
+	wt_change_delete(t, WIDE_DELETE_VERSION, family, key, qual, ref.ts);
+	wt_change_put(t, family, key, qual, ref.ts, PG_INT64_MIN, 0, ref.value);
+}
+
 /* Returns the timestamp of the newest version of an indexed cell if it is ahead of the clock. */
 static int64
 ahead(Base *b, int col, wide_family_id family, wide_bytes key, wide_bytes qual)
@@ -364,7 +381,11 @@ before_put(WtTable *t, wide_family_id family, wide_bytes key, wide_bytes qual, i
 		if (col < 0 || row.blind)
 			continue;
 		if (ts != WIDE_TS_AUTO)
+		{
+			if (ts > wt_clock_now())
+				fix_timestamp(t, family, key, qual);
 			b->row->stamps[col] = Max(b->row->stamps[col], ts > wt_clock_now() ? ts : PG_INT64_MIN);
+		}
 		else if (floor_ts == PG_INT64_MIN && ahead(b, col, family, key, qual) != PG_INT64_MIN)
 			ts = wt_clock_now();
 	}
