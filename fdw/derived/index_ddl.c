@@ -213,6 +213,7 @@ alter_index(WtTable *index)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot change what index \"%s\" has", get_rel_name(index->relid)),
 				 errhint("Drop the index, and create another one.")));
+	wt_index_check(index, wt_table(index->indexed));
 	invalidate(index->indexed);
 }
 
