@@ -163,6 +163,12 @@ wt_index_check(WtTable *index, WtTable *base)
 				 errmsg("column \"%s\" of index \"%s\" needs a column with option \"qualifier_of\" "
 						"of the same map",
 						value->name, get_rel_name(index->relid))));
+	if (base->existence_projected && !wt_key_column(index, 0)->optional)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("the first column of an index of \"%s\" cannot be one of its key",
+						get_rel_name(base->relid)),
+				 errdetail("With existence \"projected\" a query decides which rows exist.")));
 	check_family(index);
 }
 
