@@ -12,11 +12,13 @@
 
 #include "fdw/derived/row_change.h"
 
+#include "access/xact.h"
 #include "lib/stringinfo.h"
 #include "storage/lmgr.h"
 #include "storage/lockdefs.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/snapmgr.h"
 
 #include "fdw/ddl/binding.h"
 #include "fdw/ddl/engine_table.h"
@@ -45,6 +47,10 @@ typedef struct Base
 
 	bool *read;		   /* by column: some index has it */
 	WtBaseReader *row; /* reads the newest state of a row */
+
+	/* REPEATABLE READ: what the transaction itself sees of it; else NULL */
+	WtBaseReader *seen;
+	SnapshotData snapshot;
 } Base;
 
 /* What follows from the rows of a stored table. */
@@ -97,6 +103,12 @@ make_base(Base *b, WtTable *t, List *indexes)
 		b->x[b->n++] = x;
 	}
 	b->row = wt_base_reader_open(t, b->read, NULL);
+	if (!IsolationUsesXactSnapshot())
+		return;
+	b->snapshot = *GetTransactionSnapshot();
+	/* and all that the transaction has changed */
+	b->snapshot.curcid = PG_UINT32_MAX;
+	b->seen = wt_base_reader_open(t, b->read, &b->snapshot);
 }
 
 static void
@@ -168,10 +180,33 @@ find_derived(WtTable *t)
 
 /* ------------------------------------------------------------------- rows */
 
-/* Sets out[] to the entries that the row last read has in each index; none unless it exists. */
+/* Errors: 40001 if the transaction does not see the row as it was last read. */
 static void
-make_entries(Base *b, bool exists, WtEntries *out)
+check_seen(Base *b, wide_bytes key)
 {
+	bool same;
+
+	if (b->seen == NULL)
+		return;
+	(void) wt_base_reader_get(b->seen, key);
+	same = wt_base_reader_same(b->row, b->seen);
+	/* what an open scan sees of the transaction's changes does not grow */
+	wt_base_reader_close(b->seen);
+	if (!same)
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("could not serialize access due to concurrent update"),
+				 errdetail("A row of \"%s\", which has indexes, was changed by another transaction.",
+						   get_rel_name(b->t->relid))));
+}
+
+/* Reads the row, and sets out[] to the entries that it has in each index. */
+static void
+read_entries(Base *b, wide_bytes key, WtEntries *out)
+{
+	bool exists = wt_base_reader_get(b->row, key);
+
+	check_seen(b, key);
 	for (int i = 0; i < b->n; i++)
 		out[i] = exists ? wt_entry_make(b->x[i], b->row->values, b->row->nulls, b->row->stamps)
 						: (WtEntries) {0};
@@ -243,11 +278,7 @@ begin_row(Followers *f, wide_bytes key, bool blind)
 	{
 		wt_row_lock(f->id, key, false);
 		for (int i = 0; i < f->n; i++)
-		{
-			Base *b = &f->bases[i];
-
-			make_entries(b, wt_base_reader_get(b->row, key), b->before);
-		}
+			read_entries(&f->bases[i], key, f->bases[i].before);
 	}
 	/* from here on there is a row under change */
 	row.of = f;
@@ -285,7 +316,7 @@ settle(void)
 		Base *b = &f->bases[k];
 		WtEntries *after = palloc(sizeof(WtEntries) * b->n);
 
-		make_entries(b, wt_base_reader_get(b->row, wt_bytes_of(&row.key)), after);
+		read_entries(b, wt_bytes_of(&row.key), after);
 		for (int i = 0; i < b->n; i++)
 			replace_entries(b, i, &b->before[i], &after[i]);
 	}
