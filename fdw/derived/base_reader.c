@@ -29,6 +29,7 @@ wt_base_reader_open(WtTable *t, const bool *read, Snapshot snapshot)
 	initStringInfo(&r->range);
 	r->reader = wt_reader_make(t, &r->e, read, -1, NULL, 0, NULL, &r->spec);
 	r->reader->floors = r->stamps;
+	r->reader->track = true;
 	r->reader->floor_only = palloc0(sizeof(bool) * natts);
 	return r;
 }
@@ -63,6 +64,12 @@ wt_base_reader_get(WtBaseReader *r, wide_bytes key)
 	return wt_base_reader_next(r);
 }
 
+bool
+wt_base_reader_same(const WtBaseReader *a, const WtBaseReader *b)
+{
+	return a->found == b->found && (!a->found || a->reader->fingerprint == b->reader->fingerprint);
+}
+
 void
 wt_base_reader_start(WtBaseReader *r)
 {
@@ -76,12 +83,13 @@ wt_base_reader_next(WtBaseReader *r)
 {
 	int64 now = wt_clock_now();
 
-	if (!wt_reader_next_of_scan(r->reader, r->scan, r->values, r->nulls))
-		return false;
+
+	r->found = wt_reader_next_of_scan(r->reader, r->scan, r->values, r->nulls);
 	for (int i = 0; i < r->t->natts; i++)
-		if (r->stamps[i] <= now)
+		/* without a row there are those of the row before */
+		if (!r->found || r->stamps[i] <= now)
 			r->stamps[i] = PG_INT64_MIN;
-	return true;
+	return r->found;
 }
 
 void

@@ -25,6 +25,7 @@ typedef struct WtBaseReader
 	int64 *stamps; /* of cells whose timestamp is ahead of the clock; else PG_INT64_MIN */
 
 	/* private */
+	bool found;
 	WtRowReader *reader;
 	wide_scan_spec spec;
 	WtEngineScan *scan; /* NULL: not open */
@@ -41,6 +42,12 @@ extern WtBaseReader *wt_base_reader_open(WtTable *t, const bool *read, Snapshot 
 /* Reads the row with this key.  Returns false if there is none.  By-reference values are palloc'd,
  * or valid until the next call. */
 extern bool wt_base_reader_get(WtBaseReader *r, wide_bytes key);
+
+/*
+ * Returns true if both have last read the same versions of all cells, or have found no row.
+ * Requires: a call of wt_base_reader_get() of each, with the same key.
+ */
+extern bool wt_base_reader_same(const WtBaseReader *a, const WtBaseReader *b);
 
 /* Starts with the first row of the table; reads the next one, or returns false at the end. */
 extern void wt_base_reader_start(WtBaseReader *r);

@@ -64,7 +64,8 @@ finish_entry(const WtIndex *x, const Draft *d, int64 ts, WtEntry *out)
 
 	if (d->nulls[t->keys[0]])
 		return false;
-	*out = (WtEntry) {.ts = ts, .distinct = t->unique};
+	/* with the whole key of the row, entries differ anyway */
+	*out = (WtEntry) {.ts = ts, .distinct = t->unique && t->declared < t->nkeys};
 	for (int part = 0; part < t->declared; part++)
 		out->distinct = out->distinct && !d->nulls[t->keys[part]];
 	initStringInfo(&key);

@@ -40,6 +40,38 @@
 
 /* ------------------------------------------------------------ definitions */
 
+/* Errors: 42804, 0A000 if column c of the index cannot have the values of column b. */
+static void
+check_value(WtTable *index, WtTable *base, const WtColumn *c, const WtColumn *b)
+{
+	if (b->typid != c->typid || b->typmod != c->typmod)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("column \"%s\" of index \"%s\" has type %s, and column \"%s\" of table "
+						"\"%s\" type %s",
+						c->name, get_rel_name(index->relid),
+						format_type_with_typemod(c->typid, c->typmod), b->name,
+						get_rel_name(base->relid),
+						format_type_with_typemod(b->typid, b->typmod))));
+	if (c->role != WT_KEY && c->role != WT_CELL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
+				 errmsg("column \"%s\" of index \"%s\" has options that an index cannot have",
+						c->name, get_rel_name(index->relid))));
+	if (c->role == WT_KEY && (wt_encoding_is_digest(c->enc) || !wt_encoding_is_injective(c)))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("key column \"%s\" of index \"%s\" cannot have encoding \"%s\"", c->name,
+						get_rel_name(index->relid), wt_encoding_name(c->enc)),
+				 errdetail("The value could not be read from the index.")));
+	if (b->family >= 0 && base->families[b->family].opt.merge != WIDE_MERGE_NONE)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("column \"%s\" of table \"%s\" cannot be in an index", b->name,
+						get_rel_name(base->relid)),
+				 errdetail("Its family has a merge operator: who adds to it does not read it.")));
+}
+
 /* Errors: 42804, 0A000, 42703 if the column cannot be what its options say. */
 static void
 check_column(WtTable *index, WtTable *base, const WtColumn *c)
@@ -80,25 +112,28 @@ check_column(WtTable *index, WtTable *base, const WtColumn *c)
 											 : "It shows the timestamp of another column."),
 				 errhint("Of a map an index has entries: columns with the options "
 						 "\"qualifier_of\" and \"value_of\".")));
-	if (b->typid != c->typid)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("column \"%s\" of index \"%s\" has type %s, and column \"%s\" of table "
-						"\"%s\" type %s",
-						c->name, get_rel_name(index->relid), format_type_be(c->typid), b->name,
-						get_rel_name(base->relid), format_type_be(b->typid))));
-	if (c->role == WT_KEY && (wt_encoding_is_digest(c->enc) || !wt_encoding_is_injective(c)))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("key column \"%s\" of index \"%s\" cannot have encoding \"%s\"", c->name,
-						get_rel_name(index->relid), wt_encoding_name(c->enc)),
-				 errdetail("The value could not be read from the index.")));
-	if (b->family >= 0 && base->families[b->family].opt.merge != WIDE_MERGE_NONE)
+	check_value(index, base, c, b);
+}
+
+/* Errors: 0A000 if the index has another family than one, or one that would lose entries. */
+static void
+check_family(WtTable *index)
+{
+	const WtFamily *f = &index->families[0];
+
+	if (index->nfamilies > 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("column \"%s\" of table \"%s\" cannot be in an index", b->name,
-						get_rel_name(base->relid)),
-				 errdetail("Its family has a merge operator: who adds to it does not read it.")));
+				 errmsg("index \"%s\" cannot have several families", get_rel_name(index->relid)),
+				 errdetail("There are \"%s\" and \"%s\".", f->name, index->families[1].name)));
+	if (f->opt.ttl_us > 0 || f->opt.min_versions > 0 || f->opt.keep_deleted ||
+		f->opt.merge != WIDE_MERGE_NONE)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("family \"%s\" of index \"%s\" cannot have the options \"ttl\", "
+						"\"min_versions\", \"keep_deleted\" and \"merge\"",
+						f->name, get_rel_name(index->relid)),
+				 errdetail("Entries follow from the rows of the indexed table alone.")));
 }
 
 void
@@ -136,6 +171,13 @@ wt_index_check(WtTable *index, WtTable *base)
 				 errmsg("column \"%s\" of index \"%s\" needs a column with option \"qualifier_of\" "
 						"of the same map",
 						value->name, get_rel_name(index->relid))));
+	if (base->existence_projected && !wt_key_column(index, 0)->optional)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("the first column of an index of \"%s\" cannot be one of its key",
+						get_rel_name(base->relid)),
+				 errdetail("With existence \"projected\" a query decides which rows exist.")));
+	check_family(index);
 }
 
 /* Returns: whether an expired cell can take a value away from which an entry was made. */

@@ -280,6 +280,8 @@ alter_index(WtTable *index)
 				 errmsg("cannot change what \"%s\" has", get_rel_name(index->relid)),
 				 errdetail("It is an index or a roll-up."),
 				 errhint("Drop it, and create another one.")));
+	if (index->index_of != NULL)
+		wt_index_check(index, wt_table(index->indexed));
 	invalidate(index->indexed);
 }
 

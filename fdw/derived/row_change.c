@@ -12,11 +12,13 @@
 
 #include "fdw/derived/row_change.h"
 
+#include "access/xact.h"
 #include "lib/stringinfo.h"
 #include "storage/lmgr.h"
 #include "storage/lockdefs.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/snapmgr.h"
 
 #include "fdw/ddl/binding.h"
 #include "fdw/ddl/engine_table.h"
@@ -50,6 +52,10 @@ typedef struct Base
 
 	bool *read;		   /* by column: some index has it */
 	WtBaseReader *row; /* reads the newest state of a row */
+
+	/* REPEATABLE READ: what the transaction itself sees of it; else NULL */
+	WtBaseReader *seen;
+	SnapshotData snapshot;
 } Base;
 
 /* What follows from the rows of a stored table. */
@@ -126,6 +132,12 @@ make_base(Base *b, WtTable *t, List *indexes, List *rollups)
 		b->r[b->nrollups++] = r;
 	}
 	b->row = wt_base_reader_open(t, b->read, NULL);
+	if (!IsolationUsesXactSnapshot())
+		return;
+	b->snapshot = *GetTransactionSnapshot();
+	/* and all that the transaction has changed */
+	b->snapshot.curcid = PG_UINT32_MAX;
+	b->seen = wt_base_reader_open(t, b->read, &b->snapshot);
 }
 
 static void
@@ -200,21 +212,43 @@ find_derived(WtTable *t)
 
 /* ------------------------------------------------------------------- rows */
 
-/* Sets out[] to the entries that the row last read has in each index; none unless it exists. */
+/* Errors: 40001 if the transaction does not see the row as it was last read. */
 static void
-make_entries(Base *b, bool exists, WtEntries *out)
+check_seen(Base *b, wide_bytes key)
 {
-	for (int i = 0; i < b->n; i++)
-		out[i] = exists ? wt_entry_make(b->x[i], b->row->values, b->row->nulls, b->row->stamps)
-						: (WtEntries) {0};
+	bool same;
+
+	if (b->seen == NULL)
+		return;
+	(void) wt_base_reader_get(b->seen, key);
+	same = wt_base_reader_same(b->row, b->seen);
+	/* what an open scan sees of the transaction's changes does not grow */
+	wt_base_reader_close(b->seen);
+	if (!same)
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("could not serialize access due to concurrent update"),
+				 errdetail("A row of \"%s\", from which others follow, was changed by another "
+						   "transaction.",
+						   get_rel_name(b->t->relid))));
 }
 
-/* Sets out[] to what the row last read adds to each roll-up; nothing unless it exists. */
+/*
+ * Reads the row, and sets entries[] to those that it has in each index, and portions[] to what it
+ * adds to each roll-up; none, if there is no row.
+ */
 static void
-make_portions(Base *b, bool exists, WtPortion *out)
+read_row(Base *b, wide_bytes key, WtEntries *entries, WtPortion *portions)
 {
+	bool exists = wt_base_reader_get(b->row, key);
+	const WtBaseReader *r = b->row;
+
+	check_seen(b, key);
+	for (int i = 0; i < b->n; i++)
+		entries[i] = exists ? wt_entry_make(b->x[i], r->values, r->nulls, r->stamps)
+							: (WtEntries) {0};
 	for (int i = 0; i < b->nrollups; i++)
-		out[i] = exists ? wt_portion_make(b->r[i], b->row->values, b->row->nulls) : (WtPortion) {0};
+		portions[i] = exists ? wt_portion_make(b->r[i], r->values, r->nulls) : (WtPortion) {0};
 }
 
 static void
@@ -283,13 +317,7 @@ begin_row(Followers *f, wide_bytes key, bool blind)
 	{
 		wt_row_lock(f->id, key, false);
 		for (int i = 0; i < f->n; i++)
-		{
-			Base *b = &f->bases[i];
-			bool exists = wt_base_reader_get(b->row, key);
-
-			make_entries(b, exists, b->before);
-			make_portions(b, exists, b->portion);
-		}
+			read_row(&f->bases[i], key, f->bases[i].before, f->bases[i].portion);
 	}
 	/* from here on there is a row under change */
 	row.of = f;
@@ -327,10 +355,8 @@ settle(void)
 		Base *b = &f->bases[k];
 		WtEntries *after = palloc(sizeof(WtEntries) * Max(1, b->n));
 		WtPortion *portion = palloc(sizeof(WtPortion) * Max(1, b->nrollups));
-		bool exists = wt_base_reader_get(b->row, wt_bytes_of(&row.key));
 
-		make_entries(b, exists, after);
-		make_portions(b, exists, portion);
+		read_row(b, wt_bytes_of(&row.key), after, portion);
 		for (int i = 0; i < b->n; i++)
 			replace_entries(b, i, &b->before[i], &after[i]);
 		for (int i = 0; i < b->nrollups; i++)
@@ -386,6 +412,23 @@ refuse_ttl(const Base *b, const WtColumn *c, wide_bytes key)
 			 errhint("Option \"ttl\" of the family is possible.")));
 }
 
+/*
+ * A version ahead of the clock is about to be put into an indexed cell.  If the cell shows one
+ * whose timestamp the commit would assign, that one gets its provisional timestamp for good: the
+ * commit might be later than the other version.
+ */
+static void
+fix_timestamp(WtTable *t, wide_family_id family, wide_bytes key, wide_bytes qual)
+{
+	WtCellRef ref = wt_cell_read_ref(family, qual);
+
+	wt_cell_read_newest(NULL, key, &ref, 1);
+	if (!ref.found || !ref.provisional)
+		return;
+	wt_change_delete(t, WIDE_DELETE_VERSION, family, key, qual, ref.ts);
+	wt_change_put(t, family, key, qual, ref.ts, PG_INT64_MIN, 0, ref.value);
+}
+
 /* Returns the timestamp of the newest version of an indexed cell if it is ahead of the clock. */
 static int64
 ahead(Base *b, int col, wide_family_id family, wide_bytes key, wide_bytes qual)
@@ -414,7 +457,11 @@ before_put(WtTable *t, wide_family_id family, wide_bytes key, wide_bytes qual, i
 		if (col < 0 || row.blind)
 			continue;
 		if (ts != WIDE_TS_AUTO)
+		{
+			if (ts > wt_clock_now())
+				fix_timestamp(t, family, key, qual);
 			b->row->stamps[col] = Max(b->row->stamps[col], ts > wt_clock_now() ? ts : PG_INT64_MIN);
+		}
 		else if (floor_ts == PG_INT64_MIN && ahead(b, col, family, key, qual) != PG_INT64_MIN)
 			ts = wt_clock_now();
 	}

@@ -8,6 +8,9 @@
  *	  that it has are exactly known, whatever has changed it, and blindly or not.
  *	- Entries are changed in the batch of the change, behind it and before the next command: they
  *	  are committed, rolled back and seen together.
+ *	- With a snapshot of the whole transaction (REPEATABLE READ) this snapshot sees the row as the
+ *	  newest state has it, or the change is a conflict (40001): the entries that the newest state
+ *	  asks for would be wrong for the transaction itself.
  *	- A timestamp that the engine assigns at commit cannot decide which version a row shows: before
  *	  a version that lies ahead of the clock, a put without timestamp gets the present time at once.
  */

@@ -182,6 +182,23 @@ is_strict(const WtCond *c)
 	return true;
 }
 
+/* Returns true if the conditions bind an index on a map to the entry with one name.  Without that,
+ * rows would have no entry, or several. */
+static bool
+binds_entry(const WtIndex *x, List *conds)
+{
+	ListCell *lc;
+
+	foreach(lc, conds)
+	{
+		const WtCond *c = lfirst(lc);
+
+		if (c->kind == WT_COND_EQ && c->part == x->projection->columns[x->entry_name].part)
+			return true;
+	}
+	return false;
+}
+
 /* Returns true if the clause says that the first column is not null. */
 static bool
 says_not_null(RelOptInfo *rel, const WtIndex *x, Node *clause)
@@ -198,7 +215,9 @@ wt_index_use_conditions(PlannerInfo *root, RelOptInfo *rel, const WtIndexUse *us
 {
 	const WtIndex *x = use->x;
 	const WtColumn *first = wt_key_column(x->projection, 0);
-	bool all = x->map < 0 && (!first->optional || x->base->columns[first->attno - 1].not_null);
+	/* where an entry of the map is first, binds_entry() says that there is one */
+	bool all = !first->optional || first->source_is != WT_SOURCE_VALUE ||
+			   x->base->columns[first->attno - 1].not_null;
 	ListCell *lc;
 
 	*conds = wt_key_condition_find(root, rel, x->projection, rinfos);
@@ -206,7 +225,18 @@ wt_index_use_conditions(PlannerInfo *root, RelOptInfo *rel, const WtIndexUse *us
 		all |= is_strict(lfirst(lc));
 	foreach(lc, rinfos)
 		all |= says_not_null(rel, x, (Node *) lfirst_node(RestrictInfo, lc)->clause);
-	return all;
+	return all && (x->map < 0 || binds_entry(x, *conds));
+}
+
+/* Returns true if the key of the index tells values apart that are equal but do not look the same:
+ * 1.0 and 1.00, 0 and -0. */
+static bool
+is_exact(const WtIndex *x, int i)
+{
+	Oid type = x->base->columns[i].typid;
+
+	return x->projection->columns[i].role != WT_KEY || x->base->columns[i].role == WT_KEY ||
+		   (type != NUMERICOID && type != FLOAT4OID && type != FLOAT8OID);
 }
 
 /* Returns true if the index has all columns that the query needs, and what it has is exact. */
@@ -226,7 +256,7 @@ has_all_columns(RelOptInfo *rel, const WtIndex *x)
 	wanted = wt_scan_columns_wanted(rel, x->base, clauses);
 	while ((i = bms_next_member(wanted, i)) >= 0)
 		if (x->base->columns[i - 1].role != WT_DROPPED &&
-			x->projection->columns[i - 1].role == WT_DROPPED)
+			(x->projection->columns[i - 1].role == WT_DROPPED || !is_exact(x, i - 1)))
 			return false;
 	return true;
 }

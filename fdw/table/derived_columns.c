@@ -117,9 +117,12 @@ wt_derived_columns_optional(WtTable *t, WtTable *base)
 		WtColumn *c = wt_key_column(t, part);
 		int b = wt_lookup_column_index(base, c->source);
 
-		if (c->source_is != WT_SOURCE_VALUE || (b >= 0 && base->columns[b].role == WT_KEY))
+		if (b >= 0 && base->columns[b].role == WT_KEY)
 			continue;
 		c->optional = true;
+		/* rows may lack the entry of a map, but what the index has of one is complete */
+		if (c->source_is != WT_SOURCE_VALUE)
+			continue;
 		/* a row without a value for the first column has no entry */
 		c->nullable = part > 0;
 		if (c->nullable)
