@@ -134,7 +134,8 @@ read_before(Oid relid, Snapshot snapshot)
 	if (def.schema == NULL)
 		def.schema = ""; /* dropped; the name does not matter here */
 	old_columns(snapshot, &def, c->relnatts);
-	def.indexed = wt_table_indexed(def.options);
+	/* by its present name, which the options have already */
+	wt_table_find_source(&def, GetForeignTable(relid)->options);
 	return wt_definition_parse(&def);
 }
 

@@ -359,9 +359,9 @@ fill(CacheEntry *e)
 	{
 		WtTable *t = wt_table_unlocked(lfirst_oid(lc));
 
-		if (t != NULL && t->index_of != NULL && t->indexed == e->base)
+		if (t != NULL && t->index_of != NULL && t->source == e->base)
 			e->indexes = lappend(e->indexes, make_index(t, base));
-		else if (t != NULL && t->rollup_of != NULL && t->indexed == e->base)
+		else if (t != NULL && t->rollup_of != NULL && t->source == e->base)
 			e->rollups = lappend(e->rollups, make_rollup(t, base));
 	}
 	MemoryContextSwitchTo(old);
@@ -449,7 +449,7 @@ WtIndex *
 wt_index(Oid relid)
 {
 	WtTable *t = wt_table_unlocked(relid);
-	WtTable *base = t != NULL && t->index_of != NULL ? wt_table_unlocked(t->indexed) : NULL;
+	WtTable *base = t != NULL && t->index_of != NULL ? wt_table_unlocked(t->source) : NULL;
 	ListCell *lc;
 
 	foreach(lc, base != NULL ? wt_index_list(base) : NIL)
@@ -462,7 +462,7 @@ WtRollup *
 wt_index_rollup(Oid relid)
 {
 	WtTable *t = wt_table_unlocked(relid);
-	WtTable *base = t != NULL && t->rollup_of != NULL ? wt_table_unlocked(t->indexed) : NULL;
+	WtTable *base = t != NULL && t->rollup_of != NULL ? wt_table_unlocked(t->source) : NULL;
 	ListCell *lc;
 
 	foreach(lc, base != NULL ? wt_index_rollups(base) : NIL)

@@ -205,10 +205,10 @@ record_rollup(const WtRollup *r)
 static void
 create_rollup(WtTable *t)
 {
-	Relation rel = relation_open(t->indexed, AccessShareLock);
-	WtRollup *r = wt_rollup_make(t, wt_table(t->indexed), rel, NULL);
+	Relation rel = relation_open(t->source, AccessShareLock);
+	WtRollup *r = wt_rollup_make(t, wt_table(t->source), rel, NULL);
 
-	state_name(t, t->indexed);
+	state_name(t, t->source);
 	state_expressions(r);
 	record_rollup(r);
 	relation_close(rel, NoLock);
@@ -218,7 +218,7 @@ create_rollup(WtTable *t)
 static void
 create(WtTable *index)
 {
-	Oid base = index->indexed;
+	Oid base = index->source;
 	wide_table wt;
 
 	if (!wt_owns_table(base))
@@ -274,15 +274,15 @@ alter_index(WtTable *index)
 {
 	WtTable *before = wt_definition_before(index->relid);
 
-	if (before == NULL || !same_columns(before, index) || before->indexed != index->indexed)
+	if (before == NULL || !same_columns(before, index) || before->source != index->source)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot change what \"%s\" has", get_rel_name(index->relid)),
 				 errdetail("It is an index or a roll-up."),
 				 errhint("Drop it, and create another one.")));
 	if (index->index_of != NULL)
-		wt_index_check(index, wt_table(index->indexed));
-	invalidate(index->indexed);
+		wt_index_check(index, wt_table(index->source));
+	invalidate(index->source);
 }
 
 /* Returns true if the families of a definition say something else about which values are shown. */
@@ -354,7 +354,7 @@ follow_columns(const WtTable *before, TupleDesc after, Oid relid)
 /* Columns of the table may have been renamed: the expressions of the roll-up name them by their new
  * names. */
 static void
-follow_expressions(const WtTable *before, Relation rel, Oid relid)
+follow_expressions(WtTable *before, Relation rel, Oid relid)
 {
 	bool renamed = false;
 
@@ -366,8 +366,8 @@ follow_expressions(const WtTable *before, Relation rel, Oid relid)
 				   strcmp(before->columns[i].name, NameStr(a->attname)) != 0;
 	}
 	if (renamed)
-		state_expressions(wt_rollup_make(wt_table(relid), wt_table(RelationGetRelid(rel)), rel,
-										 before));
+		/* what the options of the table say now may not parse yet */
+		state_expressions(wt_rollup_make(wt_table(relid), before, rel, before));
 }
 
 /* Before the tables of a command are defined: indexes of those that were renamed, or whose columns
@@ -451,7 +451,7 @@ defined(Oid relid)
 		if (t->engine == NULL)
 			alter_base(t);
 	}
-	else if (list_member_oid(wt_index_oids(t->indexed), relid))
+	else if (list_member_oid(wt_index_oids(t->source), relid))
 		alter_index(t);
 	else
 		create(t);

@@ -213,7 +213,15 @@ change_group(const WtRollup *r, const WtEngineTable *e, wide_bytes key, const Wt
 		const WtRollupColumn *c = &r->columns[i];
 
 		/* count(*) is the number of rows */
-		if (c->kind != WT_ROLLUP_GROUP && c->expr != NULL)
+		if (c->kind == WT_ROLLUP_GROUP || c->expr == NULL)
+			continue;
+		/* a count without values is zero, and not null */
+		if (c->kind == WT_ROLLUP_COUNT && before == NULL && !after->values[i].has)
+			add_bits(r, e, key, 0,
+					 (wide_bytes) {r->table->columns[c->column].qual,
+								   r->table->columns[c->column].qual_len},
+					 0);
+		else
 			change_value(r, e, key, &r->table->columns[c->column],
 						 before != NULL ? &before->values[i] : &nothing,
 						 after != NULL ? &after->values[i] : &nothing);

@@ -202,7 +202,9 @@ write_groups(AllGroups *g, const WtEngineTable *e)
 		{
 			const WtColumn *c = &r->table->columns[r->columns[i].column];
 
-			if (!group->totals[i].has || r->columns[i].expr == NULL)
+			/* a count without values is zero, and not null */
+			if ((!group->totals[i].has && c->rollup != WT_ROLLUP_COUNT) ||
+				r->columns[i].expr == NULL)
 				continue;
 			x = pg_hton64((uint64) group->totals[i].bits);
 			wt_change_put(r->table, e->families[c->family], group->key.bytes,

@@ -507,7 +507,7 @@ wt_definition_parse(const WtDefinition *def)
 	t->relid = def->relid;
 	t->owner = def->owner;
 	t->server = def->server;
-	t->indexed = def->indexed != NULL ? def->indexed->relid : InvalidOid;
+	t->source = def->source;
 	set_defaults(t);
 	foreach(lc, def->server_options)
 		wt_table_option_take(t, lfirst(lc), &key, &families);

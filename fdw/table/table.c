@@ -110,36 +110,34 @@ wt_table_import(ImportForeignSchemaStmt *stmt, Oid server)
 	return engine->import(stmt, server);
 }
 
-WtTable *
-wt_table_indexed(List *options)
+void
+wt_table_find_source(WtDefinition *def, List *options)
 {
 	ListCell *lc;
 
 	foreach(lc, options)
 	{
-		DefElem *def = lfirst(lc);
-		Oid relid;
-		WtTable *t;
+		DefElem *option = lfirst(lc);
+		bool index = strcmp(option->defname, "index_of") == 0;
+		List *names;
 
-		if (strcmp(def->defname, "index_of") != 0 && strcmp(def->defname, "rollup_of") != 0)
+		if (!index && strcmp(option->defname, "rollup_of") != 0)
 			continue;
-		relid = RangeVarGetRelid(makeRangeVarFromNameList(wt_qualified_names(defGetString(def))),
-								 NoLock, false);
-		t = wt_table_unlocked(relid);
-		if (t == NULL)
-			wt_table_not_ours(relid);
-		return t;
+		names = wt_qualified_names(defGetString(option));
+		def->source = RangeVarGetRelid(makeRangeVarFromNameList(names), NoLock, false);
+		if (!wt_table_is_ours(def->source))
+			wt_table_not_ours(def->source);
+		if (index)
+			def->indexed = wt_table_unlocked(def->source);
 	}
-	return NULL;
 }
 
 WtTable *
 wt_table_parse(Relation rel)
 {
 	ForeignTable *ft = GetForeignTable(RelationGetRelid(rel));
-	WtDefinition def;
+	WtDefinition def = {.relid = RelationGetRelid(rel)};
 
-	def.relid = RelationGetRelid(rel);
 	def.owner = rel->rd_rel->relowner;
 	def.name = RelationGetRelationName(rel);
 	def.schema = get_namespace_name(RelationGetNamespace(rel));
@@ -147,7 +145,7 @@ wt_table_parse(Relation rel)
 	def.server = ft->serverid;
 	def.server_options = GetForeignServer(ft->serverid)->options;
 	def.options = ft->options;
-	def.indexed = wt_table_indexed(ft->options);
+	wt_table_find_source(&def, ft->options);
 	def.column_options = palloc0(Max(def.desc->natts, 1) * sizeof(List *));
 	for (int i = 0; i < def.desc->natts; i++)
 		if (!TupleDescAttr(def.desc, i)->attisdropped)

@@ -41,10 +41,11 @@ extern const struct WtEngine *wt_table_engine(Oid relid);
 extern List *wt_table_import(ImportForeignSchemaStmt *stmt, Oid server);
 
 /*
- * Returns the table that option index_of or rollup_of among these names; NULL: there is no such
- * option.  Takes no lock: who uses an index uses its table, too. Errors: 42P01, 42809.
+ * Sets the table that the definition is derived from, if one of these options names one.  Takes no
+ * lock: who uses an index or a roll-up uses its table, too.
+ * Errors: 42P01, 42809.
  */
-extern WtTable *wt_table_indexed(List *options);
+extern void wt_table_find_source(WtDefinition *def, List *options);
 
 /* Parses the definition in the catalogs; palloc'd.  Errors: those of wt_definition_parse. */
 extern WtTable *wt_table_parse(Relation rel);

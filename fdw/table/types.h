@@ -206,7 +206,7 @@ typedef struct WtTable
 
 	/* indexes */
 	char *index_of;	 /* option index_of: the indexed table; NULL: the table is no index */
-	Oid indexed;	 /* the same table, or that of a roll-up */
+	Oid source;		/* of an index or a roll-up: the table that it is of */
 	int declared;	 /* how many parts option key states; the others are appended */
 	bool unique;	 /* no two rows have the same values in these */
 	bool immutable;	 /* rows are written once: of the table or of what is derived from it */
@@ -248,8 +248,8 @@ typedef struct WtDefinition
 	List *server_options;
 	List *options;
 	List **column_options; /* by attno - 1 */
-	WtTable *indexed;	   /* the table that option index_of or rollup_of names; NULL: there is
-							* no such option */
+	Oid source;			   /* the table that option index_of or rollup_of names; invalid: none */
+	WtTable *indexed;	   /* the same, of an index only: others do not parse it */
 } WtDefinition;
 
 /* Returns true for an index or a roll-up: its rows follow from those of another table. */
