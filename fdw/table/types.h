@@ -206,7 +206,7 @@ typedef struct WtTable
 
 	/* indexes */
 	char *index_of;	 /* option index_of: the indexed table; NULL: the table is no index */
-	Oid source;		/* of an index or a roll-up: the table that it is of */
+	Oid source;		 /* of an index or a roll-up: the table that it is of */
 	int declared;	 /* how many parts option key states; the others are appended */
 	bool unique;	 /* no two rows have the same values in these */
 	bool immutable;	 /* rows are written once: of the table or of what is derived from it */
