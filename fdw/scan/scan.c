@@ -70,8 +70,10 @@ begin_conditions(WtScanState *st, List *private, List *exprs)
 	c->constant = true;
 	foreach(lc, exprs)
 		c->constant = c->constant && IsA(lfirst(lc), Const);
-	foreach(lc, (List *) list_nth(private, WtPrivateTypes))
-		c->args[i++].type = lfirst_oid(lc);
+	/* where an index finds the rows, the types are those of its conditions, for EXPLAIN */
+	if (exprs != NIL)
+		foreach(lc, (List *) list_nth(private, WtPrivateTypes))
+			c->args[i++].type = lfirst_oid(lc);
 	for (int k = 0; k < c->ntests; k++)
 		c->decide = c->decide || c->tests[k].part >= st->t->nkeys;
 	c->key_filter = wt_key_filter_possible(st->t, c->tests, c->ntests);
