@@ -348,12 +348,29 @@ alter_base(WtTable *t)
 	}
 }
 
+/* Errors: 0A000 if the command makes an index of a table, whose rows would be lost, or the other way
+ * round. */
+static void
+check_kind(WtTable *t)
+{
+	WtTable *before = wt_definition_before(t->relid);
+
+	if (before != NULL && (before->index_of != NULL) != (t->index_of != NULL))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg(t->index_of != NULL ? "cannot make table \"%s\" an index"
+											: "cannot make index \"%s\" a table of its own",
+						get_rel_name(t->relid)),
+				 errhint("Option \"index_of\" is given by CREATE FOREIGN TABLE alone.")));
+}
+
 /* At the end of a command that defines a foreign table. */
 static void
 defined(Oid relid)
 {
 	WtTable *t = wt_table(relid);
 
+	check_kind(t);
 	if (t->index_of == NULL)
 	{
 		if (t->engine == NULL)

@@ -110,6 +110,22 @@ wt_table_import(ImportForeignSchemaStmt *stmt, Oid server)
 	return engine->import(stmt, server);
 }
 
+/* Errors: 42809 if the table is an index: definitions would name each other in circles. */
+static void
+check_no_index(Oid relid)
+{
+	ListCell *lc;
+
+	if (get_rel_relkind(relid) != RELKIND_FOREIGN_TABLE)
+		return;
+	foreach(lc, GetForeignTable(relid)->options)
+		if (strcmp(lfirst_node(DefElem, lc)->defname, "index_of") == 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+					 errmsg("table \"%s\" cannot have indexes", get_rel_name(relid)),
+					 errdetail("It is an index itself.")));
+}
+
 WtTable *
 wt_table_indexed(List *options)
 {
@@ -125,6 +141,7 @@ wt_table_indexed(List *options)
 			continue;
 		relid = RangeVarGetRelid(makeRangeVarFromNameList(wt_qualified_names(defGetString(def))),
 								 NoLock, false);
+		check_no_index(relid);
 		t = wt_table_unlocked(relid);
 		if (t == NULL)
 			wt_table_not_ours(relid);
