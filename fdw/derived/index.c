@@ -77,8 +77,9 @@ check_column(WtTable *index, WtTable *base, const WtColumn *c)
 						get_rel_name(base->relid)),
 				 errdetail(b->role == WT_MAP ? "It is a map."
 											 : "It shows the timestamp of another column."),
-				 errhint("Of a map an index has entries: columns with the options "
-						 "\"qualifier_of\" and \"value_of\".")));
+				 b->role == WT_MAP ? errhint("Of a map an index has entries: columns with the "
+											 "options \"qualifier_of\" and \"value_of\".")
+								   : 0));
 	if (b->typid != c->typid)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
