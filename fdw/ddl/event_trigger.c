@@ -77,32 +77,41 @@ query_oids(const char *sql)
 	return result;
 }
 
-/* Syncs the tables, and those that inherit from them: PostgreSQL does not list the children that a
- * command on a parent changes. */
+/* Returns: the relations, and those that inherit from them: PostgreSQL does not list the children
+ * that a command on a parent changes. */
+static List *
+with_children(List *relids)
+{
+	List *all = NIL;
+	ListCell *lc;
+
+	foreach(lc, relids)
+	{
+		/* has_subclass() raises an error for a relation that is gone */
+		if (get_rel_relkind(lfirst_oid(lc)) != '\0' && has_subclass(lfirst_oid(lc)))
+			all = list_concat_unique_oid(all, find_all_inheritors(lfirst_oid(lc), NoLock, NULL));
+		else
+			all = list_append_unique_oid(all, lfirst_oid(lc));
+	}
+	return all;
+}
+
+/* Syncs the tables, and those that inherit from them. */
 static void
 sync_tables(List *relids)
 {
-	List *done = NIL;
-	ListCell *lc, *lc2;
+	List *all = with_children(relids);
+	ListCell *lc;
 
 	if (names_changed != NULL)
-		names_changed(relids);
-	foreach(lc, relids)
+		names_changed(all);
+	foreach(lc, all)
 	{
-		List *all = list_make1_oid(lfirst_oid(lc));
-
-		/* has_subclass() raises an error for a relation that is gone */
-		if (get_rel_relkind(lfirst_oid(lc)) != '\0' && has_subclass(lfirst_oid(lc)))
-			all = find_all_inheritors(lfirst_oid(lc), NoLock, NULL);
-		foreach(lc2, all)
-		{
-			if (list_member_oid(done, lfirst_oid(lc2)) || !wt_table_is_ours(lfirst_oid(lc2)))
-				continue;
-			done = lappend_oid(done, lfirst_oid(lc2));
-			wt_stored_table_define(lfirst_oid(lc2), true);
-			if (table_defined != NULL)
-				table_defined(lfirst_oid(lc2));
-		}
+		if (!wt_table_is_ours(lfirst_oid(lc)))
+			continue;
+		wt_stored_table_define(lfirst_oid(lc), true);
+		if (table_defined != NULL)
+			table_defined(lfirst_oid(lc));
 	}
 }
 

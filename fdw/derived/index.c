@@ -110,8 +110,9 @@ check_column(WtTable *index, WtTable *base, const WtColumn *c)
 						get_rel_name(base->relid)),
 				 errdetail(b->role == WT_MAP ? "It is a map."
 											 : "It shows the timestamp of another column."),
-				 errhint("Of a map an index has entries: columns with the options "
-						 "\"qualifier_of\" and \"value_of\".")));
+				 b->role == WT_MAP ? errhint("Of a map an index has entries: columns with the "
+											 "options \"qualifier_of\" and \"value_of\".")
+								   : 0));
 	check_value(index, base, c, b);
 }
 
@@ -249,6 +250,8 @@ project(WtIndex *x)
 		p->columns[at].attno = at + 1;
 		/* rows of the indexed table are not checked against what the index says */
 		p->columns[at].not_null = false;
+		/* and may not have the entry */
+		p->columns[at].optional |= c->source_is != WT_SOURCE_VALUE;
 		if (c->source_is == WT_SOURCE_VALUE)
 			p->columns[at].collation = x->base->columns[at].collation;
 		if (c->role == WT_KEY)

@@ -440,12 +440,31 @@ alter_base(WtTable *t)
 	}
 }
 
+/* Errors: 0A000 if the command makes an index or a roll-up of a table, whose rows would be lost, or
+ * the other way round. */
+static void
+check_kind(WtTable *t)
+{
+	WtTable *before = wt_definition_before(t->relid);
+
+	if (before != NULL && ((before->index_of != NULL) != (t->index_of != NULL) ||
+						   (before->rollup_of != NULL) != (t->rollup_of != NULL)))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg(wt_is_derived(t) ? "cannot make table \"%s\" an index or a roll-up"
+										 : "cannot make \"%s\" a table of its own",
+						get_rel_name(t->relid)),
+				 errhint("Options \"index_of\" and \"rollup_of\" are given by CREATE FOREIGN "
+						 "TABLE alone.")));
+}
+
 /* At the end of a command that defines a foreign table. */
 static void
 defined(Oid relid)
 {
 	WtTable *t = wt_table(relid);
 
+	check_kind(t);
 	if (!wt_is_derived(t))
 	{
 		if (t->engine == NULL)

@@ -365,6 +365,40 @@ settle(void)
 	MemoryContextSwitchTo(old);
 }
 
+static bool
+any_unique(const Followers *f)
+{
+	for (int k = 0; k < f->n; k++)
+		for (int i = 0; i < f->bases[k].n; i++)
+			if (f->bases[k].x[i]->table->unique)
+				return true;
+	return false;
+}
+
+/* The deletion of the row, which follows, deletes its entries once more. */
+static void
+leave(WtTable *t, wide_bytes key)
+{
+	wide_table_id id = find_derived(t);
+	WtEntries none = {0};
+	MemoryContext old;
+	Followers *f;
+
+	if (t->derived != WT_DERIVED_SOME)
+		return;
+	wt_derive_settle();
+	f = followers_of(id);
+	if (!any_unique(f))
+		return;
+	begin_row(f, key, false);
+	row.of = NULL;
+	old = MemoryContextSwitchTo(row.cxt);
+	for (int k = 0; k < f->n; k++)
+		for (int i = 0; i < f->bases[k].n; i++)
+			replace_entries(&f->bases[k], i, &f->bases[k].before[i], &none);
+	MemoryContextSwitchTo(old);
+}
+
 /* ------------------------------------------------------------------- puts */
 
 /* Returns the column of the foreign table that an index reads and that shows the cell, or the map
@@ -546,7 +580,7 @@ forget(void)
 void
 wt_row_change_init(void)
 {
-	static const WtDerive derive = {before, before_put, settle, rest, forget};
+	static const WtDerive derive = {before, before_put, leave, settle, rest, forget};
 
 	wt_derive_register(&derive);
 }

@@ -99,6 +99,26 @@ map_entry(Node *node, void *arg)
 	return (Node *) makeVar(m->rel->relid, x->entry_value + 1, TEXTOID, -1, exprCollation(node), 0);
 }
 
+/* Returns true if the condition fails in rows without a value for this part of the key. */
+static bool
+is_strict(const WtCond *c, int part)
+{
+	ListCell *a, *lc;
+
+	if (c->kind != WT_COND_OR)
+		return c->part == part;
+	foreach(a, c->arms)
+	{
+		bool any = false;
+
+		foreach(lc, (List *) lfirst(a))
+			any |= ((WtCond *) lfirst(lc))->part == part;
+		if (!any)
+			return false;
+	}
+	return true;
+}
+
 /* Returns true if the clause is true only of rows that have the entry. */
 static bool
 needs_entry(RelOptInfo *rel, const WtIndexUse *use, Node *clause)
@@ -139,12 +159,8 @@ wt_index_use_clauses(PlannerInfo *root, RelOptInfo *rel, const WtIndexUse *use, 
 		List *conds = wt_key_condition_find(root, rel, x->projection, out);
 
 		foreach(lc, conds)
-		{
-			WtCond *c = lfirst(lc);
-
-			needed |= x->entry_value >= 0 && c->kind != WT_COND_OR &&
-					  c->part == x->projection->columns[x->entry_value].part;
-		}
+			needed |= x->entry_value >= 0 &&
+					  is_strict(lfirst(lc), x->projection->columns[x->entry_value].part);
 	}
 	if (needed)
 	{
@@ -161,26 +177,6 @@ wt_index_use_clauses(PlannerInfo *root, RelOptInfo *rel, const WtIndexUse *use, 
 }
 
 /* -------------------------------------------------------------- conditions */
-
-/* Returns true if the condition fails in rows without a value for the first part of the key. */
-static bool
-is_strict(const WtCond *c)
-{
-	ListCell *a, *lc;
-
-	if (c->kind != WT_COND_OR)
-		return c->part == 0;
-	foreach(a, c->arms)
-	{
-		bool any = false;
-
-		foreach(lc, (List *) lfirst(a))
-			any |= ((WtCond *) lfirst(lc))->part == 0;
-		if (!any)
-			return false;
-	}
-	return true;
-}
 
 /* Returns true if the conditions bind an index on a map to the entry with one name.  Without that,
  * rows would have no entry, or several. */
@@ -222,7 +218,7 @@ wt_index_use_conditions(PlannerInfo *root, RelOptInfo *rel, const WtIndexUse *us
 
 	*conds = wt_key_condition_find(root, rel, x->projection, rinfos);
 	foreach(lc, *conds)
-		all |= is_strict(lfirst(lc));
+		all |= is_strict(lfirst(lc), 0);
 	foreach(lc, rinfos)
 		all |= says_not_null(rel, x, (Node *) lfirst_node(RestrictInfo, lc)->clause);
 	return all && (x->map < 0 || binds_entry(x, *conds));

@@ -58,7 +58,7 @@ static void
 begin_conditions(WtScanState *st, List *private, List *exprs)
 {
 	WtScanConditions *c = &st->cond;
-	ListCell *lc;
+	ListCell *e, *type;
 	int i = 0;
 
 	c->tests = wt_plan_private_array(list_nth(private, WtPrivateTests), sizeof(WtTest), &c->ntests);
@@ -68,12 +68,11 @@ begin_conditions(WtScanState *st, List *private, List *exprs)
 	c->args = palloc0(sizeof(WtArg) * Max(1, c->nargs));
 	c->exprs = ExecInitExprList(exprs, st->ps);
 	c->constant = true;
-	foreach(lc, exprs)
-		c->constant = c->constant && IsA(lfirst(lc), Const);
-	/* where an index finds the rows, the types are those of its conditions, for EXPLAIN */
-	if (exprs != NIL)
-		foreach(lc, (List *) list_nth(private, WtPrivateTypes))
-			c->args[i++].type = lfirst_oid(lc);
+	foreach(e, exprs)
+		c->constant = c->constant && IsA(lfirst(e), Const);
+	/* of a scan by an index the list has the types of the index's values, and these are no args */
+	forboth(e, exprs, type, (List *) list_nth(private, WtPrivateTypes))
+		c->args[i++].type = lfirst_oid(type);
 	for (int k = 0; k < c->ntests; k++)
 		c->decide = c->decide || c->tests[k].part >= st->t->nkeys;
 	c->key_filter = wt_key_filter_possible(st->t, c->tests, c->ntests);

@@ -110,6 +110,23 @@ wt_table_import(ImportForeignSchemaStmt *stmt, Oid server)
 	return engine->import(stmt, server);
 }
 
+/* Errors: 42809 if the table is derived itself: definitions would name each other in circles. */
+static void
+check_not_derived(Oid relid)
+{
+	ListCell *lc;
+
+	if (get_rel_relkind(relid) != RELKIND_FOREIGN_TABLE)
+		return;
+	foreach(lc, GetForeignTable(relid)->options)
+		if (strcmp(lfirst_node(DefElem, lc)->defname, "index_of") == 0 ||
+			strcmp(lfirst_node(DefElem, lc)->defname, "rollup_of") == 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+					 errmsg("table \"%s\" cannot have indexes or roll-ups", get_rel_name(relid)),
+					 errdetail("Its rows follow from those of another table.")));
+}
+
 void
 wt_table_find_source(WtDefinition *def, List *options)
 {
@@ -125,6 +142,7 @@ wt_table_find_source(WtDefinition *def, List *options)
 			continue;
 		names = wt_qualified_names(defGetString(option));
 		def->source = RangeVarGetRelid(makeRangeVarFromNameList(names), NoLock, false);
+		check_not_derived(def->source);
 		if (!wt_table_is_ours(def->source))
 			wt_table_not_ours(def->source);
 		if (index)

@@ -47,6 +47,7 @@
 #include "fdw/write/modify_state.h"
 #include "fdw/xact/batch.h"
 #include "fdw/xact/change.h"
+#include "fdw/xact/derive.h"
 #include "fdw/xact/engine_scan.h"
 
 /* A change of one cell in an UPDATE, before it goes to the batch. */
@@ -572,6 +573,7 @@ wt_rows_layout_update(WtModify *m, TupleTableSlot *slot, TupleTableSlot *planSlo
 	{
 		if (lock_and_find(m, target))
 			raise_duplicate(m, target);
+		wt_derive_leave(m->t, key);
 		copy_row(m, key, target);
 		wt_modify_state_delete_row(m->t, &m->e, key);
 	}

@@ -37,6 +37,13 @@ wt_derive_before_put(WtTable *t, wide_family_id family, wide_bytes key, wide_byt
 }
 
 void
+wt_derive_leave(WtTable *t, wide_bytes key)
+{
+	if (t->derived != WT_DERIVED_NONE)
+		derive->leave(t, key);
+}
+
+void
 wt_derive_settle(void)
 {
 	if (likely(!unsettled))

@@ -19,6 +19,8 @@ typedef struct WtDerive
 	/* Before a put: returns its timestamp, which may be another one than the given. */
 	int64 (*before_put)(WtTable *t, wide_family_id family, wide_bytes key, wide_bytes qual,
 						int64 ts, int64 floor_ts, int64 ttl_us);
+	/* Before the row moves to another key. */
+	void (*leave)(WtTable *t, wide_bytes key);
 	void (*settle)(void);
 	/* At the end of a statement: closes what is kept open from one row to the next. */
 	void (*rest)(void);
@@ -34,6 +36,12 @@ extern void wt_derive_before(WtTable *t, wide_bytes key);
 /* Before a put: the same; returns its timestamp. */
 extern int64 wt_derive_before_put(WtTable *t, wide_family_id family, wide_bytes key,
 								  wide_bytes qual, int64 ts, int64 floor_ts, int64 ttl_us);
+
+/*
+ * Before the row moves to another key: what is unique to it is free for its copy, which is written
+ * before it is deleted.
+ */
+extern void wt_derive_leave(WtTable *t, wide_bytes key);
 
 /* The changes of a row, of any table, are complete. */
 extern void wt_derive_settle(void);
