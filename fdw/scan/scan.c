@@ -58,7 +58,7 @@ static void
 begin_conditions(WtScanState *st, List *private, List *exprs)
 {
 	WtScanConditions *c = &st->cond;
-	ListCell *lc;
+	ListCell *lc, *ty;
 	int i = 0;
 
 	c->tests = wt_plan_private_array(list_nth(private, WtPrivateTests), sizeof(WtTest), &c->ntests);
@@ -70,8 +70,9 @@ begin_conditions(WtScanState *st, List *private, List *exprs)
 	c->constant = true;
 	foreach(lc, exprs)
 		c->constant = c->constant && IsA(lfirst(lc), Const);
-	foreach(lc, (List *) list_nth(private, WtPrivateTypes))
-		c->args[i++].type = lfirst_oid(lc);
+	/* of a scan by an index, the expressions are those of the scan of the index */
+	forboth(lc, exprs, ty, (List *) list_nth(private, WtPrivateTypes))
+		c->args[i++].type = lfirst_oid(ty);
 	for (int k = 0; k < c->ntests; k++)
 		c->decide = c->decide || c->tests[k].part >= st->t->nkeys;
 	c->key_filter = wt_key_filter_possible(st->t, c->tests, c->ntests);
