@@ -206,6 +206,8 @@ project(WtIndex *x)
 		p->columns[at].attno = at + 1;
 		/* rows of the indexed table are not checked against what the index says */
 		p->columns[at].not_null = false;
+		/* nor do all of them have the entry: map ->> 'name' may be null */
+		p->columns[at].optional |= c->source_is == WT_SOURCE_ENTRY;
 		if (c->source_is == WT_SOURCE_VALUE)
 			p->columns[at].collation = x->base->columns[at].collation;
 		if (c->role == WT_KEY)

@@ -105,11 +105,13 @@ needs_entry(RelOptInfo *rel, const WtIndexUse *use, Node *clause)
 {
 	bool exists;
 	Const *name;
+	bool not_null = IsA(clause, NullTest) && ((NullTest *) clause)->nulltesttype == IS_NOT_NULL;
 
-	if (IsA(clause, NullTest) && ((NullTest *) clause)->nulltesttype == IS_NOT_NULL)
+	if (not_null)
 		clause = (Node *) ((NullTest *) clause)->arg;
 	name = entry_of(rel, use->x, clause, &exists);
-	return name != NULL && equal(name, use->entry);
+	/* map ? 'name' is not null in any row with a map */
+	return name != NULL && exists != not_null && equal(name, use->entry);
 }
 
 List *
@@ -182,6 +184,15 @@ is_strict(const WtCond *c)
 	return true;
 }
 
+/* Returns true for the condition on the name of the map's entry.  Only wt_index_use_clauses() adds
+ * it, if rows without the entry do not meet the clauses. */
+static bool
+is_name(const WtIndex *x, const WtCond *c)
+{
+	return x->map >= 0 && c->kind == WT_COND_EQ &&
+		   c->part == x->projection->columns[x->entry_name].part;
+}
+
 /* Returns true if the clause says that the first column is not null. */
 static bool
 says_not_null(RelOptInfo *rel, const WtIndex *x, Node *clause)
@@ -198,15 +209,21 @@ wt_index_use_conditions(PlannerInfo *root, RelOptInfo *rel, const WtIndexUse *us
 {
 	const WtIndex *x = use->x;
 	const WtColumn *first = wt_key_column(x->projection, 0);
-	bool all = x->map < 0 && (!first->optional || x->base->columns[first->attno - 1].not_null);
+	bool of_row = first->source_is == WT_SOURCE_VALUE;
+	/* whether each row has a value for the first column; for rows with the entry, of a map */
+	bool all = !of_row || !first->optional || x->base->columns[first->attno - 1].not_null;
+	bool named = x->map < 0; /* no row without the entry meets the clauses */
 	ListCell *lc;
 
 	*conds = wt_key_condition_find(root, rel, x->projection, rinfos);
 	foreach(lc, *conds)
+	{
 		all |= is_strict(lfirst(lc));
+		named |= is_name(x, lfirst(lc));
+	}
 	foreach(lc, rinfos)
 		all |= says_not_null(rel, x, (Node *) lfirst_node(RestrictInfo, lc)->clause);
-	return all;
+	return all && named;
 }
 
 /* Returns true if the index has all columns that the query needs, and what it has is exact. */
