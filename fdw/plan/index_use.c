@@ -125,11 +125,13 @@ needs_entry(RelOptInfo *rel, const WtIndexUse *use, Node *clause)
 {
 	bool exists;
 	Const *name;
+	bool not_null = IsA(clause, NullTest) && ((NullTest *) clause)->nulltesttype == IS_NOT_NULL;
 
-	if (IsA(clause, NullTest) && ((NullTest *) clause)->nulltesttype == IS_NOT_NULL)
+	if (not_null)
 		clause = (Node *) ((NullTest *) clause)->arg;
 	name = entry_of(rel, use->x, clause, &exists);
-	return name != NULL && equal(name, use->entry);
+	/* map ? 'name' is not null in any row with a map */
+	return name != NULL && exists != not_null && equal(name, use->entry);
 }
 
 List *
