@@ -152,6 +152,14 @@ SELECT unfollow('AK', 'baz');
 -- The check that the literature runs every night finds no mismatch at any time.
 CREATE VIEW mismatch AS SELECT who, whom FROM follows f FULL JOIN followed_by b USING (who, whom) WHERE f.name IS NULL OR b.present IS NULL;
 SELECT count(*) AS mismatches FROM mismatch;
+-- S102: the other direction declared: an index, of which the functions know nothing; no mismatch is possible
+CREATE FOREIGN TABLE follower (whom text COLLATE "C", who text COLLATE "C") SERVER widetable OPTIONS (index_of 'follows', key 'whom');
+SELECT who FROM follows WHERE whom = 'bar' ORDER BY who;                  -- the same followers of bar
+BEGIN;
+SELECT unfollow('AK', 'bar'), follow('troy', 'bar');
+SELECT (SELECT array_agg(who ORDER BY who) FROM follower WHERE whom = 'bar') AS declared, (SELECT array_agg(who ORDER BY who) FROM followed_by WHERE whom = 'bar') AS by_hand;
+ROLLBACK;
+SELECT count(*) AS differences FROM ((TABLE follower EXCEPT SELECT whom, who FROM followed_by) UNION ALL (SELECT whom, who FROM followed_by EXCEPT TABLE follower)) d;
 -- Users who follow each other; and suggestions for foo: users followed by those whom foo follows.
 SELECT f.who, f.whom FROM follows f JOIN follows g ON g.who = f.whom AND g.whom = f.who WHERE f.who < f.whom ORDER BY 1;
 SELECT f2.whom, count(*) FROM follows f1 JOIN follows f2 ON f2.who = f1.whom

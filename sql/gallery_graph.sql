@@ -84,6 +84,17 @@ CREATE VIEW one_way_only AS
     (SELECT here, there FROM page_page EXCEPT SELECT here, there FROM page_page_back) UNION ALL
     (SELECT here, there FROM page_page_back EXCEPT SELECT here, there FROM page_page);
 SELECT count(*) FROM one_way_only;
+-- S65: the opposite direction declared: an index of the edges, without a trigger
+CREATE FOREIGN TABLE page_page_there (there text COLLATE "C", here text COLLATE "C")
+  SERVER widetable OPTIONS (index_of 'page_page', key 'there');
+SELECT here FROM page_page WHERE there = '/files/xdotool/docs/' ORDER BY here;
+EXPLAIN (COSTS OFF) SELECT here FROM page_page WHERE there = '/files/xdotool/docs/' ORDER BY here;
+BEGIN;
+DELETE FROM page_page WHERE here = '/';
+INSERT INTO page_page VALUES ('/files/', '/', '');
+SELECT count(*) AS differences FROM ((TABLE page_page_there EXCEPT SELECT there, here FROM page_page_back) UNION ALL
+    (SELECT there, here FROM page_page_back EXCEPT TABLE page_page_there)) d;
+ROLLBACK;
 
 -- Pages with numbers instead of names make short keys of fixed width.  Then the
 -- filter can hold the first four bytes of the key, and even "does any edge

@@ -303,6 +303,11 @@ INSERT INTO event (customer, at, seq, kind, amount) VALUES
     (1, '2026-01-01 10:00', 1, 'order', 99), (1, '2026-01-02 10:00', 1, 'payment', 99), (2, '2026-01-03 10:00', 1, 'order', 5);
 SELECT at, kind, amount FROM event WHERE customer = 1 ORDER BY at DESC;
 SELECT at, customer, amount FROM event_by_kind WHERE kind = 'order' ORDER BY at DESC;
+-- S20: where the second table has the same rows, it is declared, and the question is put to the first one
+CREATE FOREIGN TABLE event_kind (kind text COLLATE "C", at timestamptz, customer bigint, seq int, amount numeric)
+  SERVER widetable OPTIONS (index_of 'event', key 'kind, at desc');
+SELECT at, customer, amount FROM event WHERE kind = 'order' ORDER BY at DESC;
+SELECT at, customer, amount FROM event_kind WHERE kind = 'order' ORDER BY at DESC;
 -- Without a trigger: one statement writes both tables.
 CREATE FOREIGN TABLE kind_stats (kind text COLLATE "C", events bigint) SERVER widetable OPTIONS (key 'kind');
 WITH e AS (INSERT INTO event (customer, at, seq, kind) VALUES (3, '2026-01-04 10:00', 1, 'visit') RETURNING kind)

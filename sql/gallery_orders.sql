@@ -231,6 +231,20 @@ DELETE FROM weather WHERE station = 'KLGA' AND time_utc = '2014-01-01 00:00';
 SELECT count(*) AS wrong FROM (SELECT temp_f, station, time_utc FROM weather WHERE temp_f IS NOT NULL) w
   FULL JOIN weather_by_temp i USING (temp_f, station, time_utc) WHERE i.present IS NULL OR w.temp_f IS NULL;
 
+-- S82: the same index declared: it is built in the transaction of its CREATE, and needs no trigger and no check
+CREATE FOREIGN TABLE weather_temp (temp_f float8, station text COLLATE "C", time_utc timestamptz)
+    SERVER widetable OPTIONS (index_of 'weather', key 'temp_f, station, time_utc');
+EXPLAIN (COSTS OFF) SELECT time_utc, temp_f FROM weather WHERE temp_f < 32 ORDER BY temp_f LIMIT 3;
+SELECT time_utc, temp_f FROM weather WHERE temp_f < 32 ORDER BY temp_f, station, time_utc LIMIT 3;
+-- With a column that the index does not have, the rows are read: one after the other, because of their order.
+EXPLAIN (COSTS OFF) SELECT time_utc, temp_f, wind_speed_mph FROM weather WHERE temp_f < 32 ORDER BY temp_f, station, time_utc LIMIT 3;
+SELECT time_utc, temp_f, wind_speed_mph FROM weather WHERE temp_f < 32 ORDER BY temp_f, station, time_utc LIMIT 3;
+UPDATE weather SET temp_f = NULL WHERE station = 'KLGA' AND time_utc = '2013-01-05 13:00';
+DELETE FROM weather WHERE station = 'KLGA' AND time_utc = '2014-01-01 01:00';
+SELECT count(*) AS differences FROM (SELECT temp_f, station, time_utc, true AS there FROM weather_temp) d
+  FULL JOIN weather_by_temp h USING (temp_f, station, time_utc) WHERE there IS NULL OR present IS NULL;
+SELECT * FROM widetable.verify('weather');
+
 -- ------------------------------------------------------------- bulk import
 
 -- S83: bulk import: a large transaction is sorted, written to files, and attached at its commit

@@ -134,6 +134,14 @@ UPDATE actions SET name = 'bought' WHERE userid = 1 AND stamp = 1800000000000;
 DELETE FROM actions WHERE userid = 2;
 SELECT count(*) AS differences FROM actions a FULL JOIN action_by_id b USING (id)
  WHERE (a.userid, a.name, a.stamp) IS DISTINCT FROM (b.userid, b.name, b.stamp);
+-- S117: the same, declared: an index with all columns, in which an id is unique
+CREATE FOREIGN TABLE action_id (id int OPTIONS (encoding 'unsigned4'), userid int, stamp bigint, name text)
+    SERVER widetable OPTIONS (index_of 'actions', key 'id', unique 'true');
+EXPLAIN (COSTS OFF) SELECT * FROM actions WHERE id = 5001;
+SELECT * FROM actions WHERE id = 5001;
+INSERT INTO actions VALUES (5001, 3, 'again', 1800000000001);                 -- another key, the same id
+SELECT count(*) AS differences FROM action_id a FULL JOIN action_by_id b USING (id)
+ WHERE (a.userid, a.name, a.stamp) IS DISTINCT FROM (b.userid, b.name, b.stamp);
 
 -- ------------------------------------------------------------ index tables
 
@@ -212,6 +220,22 @@ DELETE FROM users WHERE id = 7;
 INSERT INTO users VALUES (20001, 'new', 'Hangzhou', 20);
 INSERT INTO users VALUES (20001, 'again', 'Paris', 30);
 SELECT check_index() AS wrong_index_rows;
+-- S92: the composite index declared: no trigger, no insert_mode, and the question names the users
+CREATE FOREIGN TABLE users_birthplace_age (birthplace text COLLATE "C", age int, id int)
+    SERVER widetable OPTIONS (index_of 'users', key 'birthplace, age');       -- the id is appended
+EXPLAIN (COSTS OFF) SELECT id FROM users WHERE birthplace = 'Hangzhou' AND age = 20 ORDER BY id LIMIT 10;
+EXPLAIN (COSTS OFF) SELECT id, name FROM users WHERE birthplace = 'Hangzhou' AND age = 20;
+SELECT array_agg(id) = (SELECT array_agg(id) FROM (:by_one) x) AS the_same
+  FROM (SELECT id FROM users WHERE birthplace = 'Hangzhou' AND age = 20 ORDER BY id LIMIT 10) y;
+BEGIN;
+UPDATE users SET age = 21 WHERE id IN (SELECT id FROM users WHERE birthplace = 'Hangzhou' AND age = 20);
+DELETE FROM users WHERE birthplace = 'Hangzhou' AND id % 7 = 0;
+SELECT (SELECT count(*) FROM users WHERE birthplace = 'Hangzhou' AND age = 20) AS declared_twenty, (SELECT count(*) FROM users_by_both WHERE birthplace = 'Hangzhou' AND age = 20) AS by_hand,
+       (SELECT count(*) FROM users WHERE birthplace = 'Hangzhou' AND age = 21) AS declared_more, (SELECT count(*) FROM users_by_both WHERE birthplace = 'Hangzhou' AND age = 21) AS by_hand;
+ROLLBACK;
+SELECT count(*) AS differences FROM (SELECT birthplace, age, id, true AS there FROM users_birthplace_age) d FULL JOIN users_by_both h USING (birthplace, age, id)
+ WHERE there IS NULL OR present IS NULL;
+SELECT * FROM widetable.verify('users');
 
 -- ----------------------------------------------------------------- counting
 

@@ -66,6 +66,21 @@ SELECT name, country FROM city_by_name WHERE name IN ('Saigon', 'Ho Chi Minh Cit
 ROLLBACK;
 SELECT name, country FROM city_by_name WHERE name IN ('Saigon', 'Ho Chi Minh City');
 
+-- S10: secondary index, declared: no trigger, and the question names the table
+CREATE FOREIGN TABLE city_name (name text COLLATE "C", country text COLLATE "C", id int)
+  SERVER widetable OPTIONS (index_of 'city', key 'name');                   -- the city's key is appended
+SELECT name, country, population FROM city WHERE name = 'San Fernando' ORDER BY country, id;
+EXPLAIN (COSTS OFF) SELECT name, country, population FROM city WHERE name = 'San Fernando';
+BEGIN;
+UPDATE city SET name = 'Saigon' WHERE country = 'VN' AND name = 'Ho Chi Minh City';
+SELECT name, country FROM city WHERE name IN ('Saigon', 'Ho Chi Minh City');
+ROLLBACK;
+SELECT name, country FROM city WHERE name IN ('Saigon', 'Ho Chi Minh City');
+-- Both have the same entries.
+SELECT count(*) AS differences FROM (SELECT name, country, id, true AS there FROM city_name) d FULL JOIN city_by_name h USING (name, country, id)
+WHERE there IS NULL OR here IS NULL;
+SELECT * FROM widetable.verify('city');
+
 -- S10: text match: patterns and full text
 SELECT name FROM city WHERE country = 'DE' AND name ~* '(stein|stadt)$' ORDER BY name LIMIT 6;
 SELECT name, country FROM city WHERE to_tsvector('simple', name) @@ to_tsquery('simple', 'new & (city | town)') ORDER BY name, country;

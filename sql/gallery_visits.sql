@@ -57,6 +57,14 @@ SELECT family, qualifier, value FROM widetable.cells('visits', ROW('c42', timest
 -- the searches of a visitor; the other families are only checked for existing rows
 EXPLAIN (COSTS OFF) SELECT searches FROM visits WHERE cookie = 'c42';
 SELECT q AS search, count(*) FROM visits, jsonb_object_keys(searches) q GROUP BY q ORDER BY count(*) DESC, q COLLATE "C" LIMIT 5;
+-- S38: who searched for this?  All rows are looked at, unless the entries of the map have an index
+SELECT cookie, hour FROM visits WHERE searches ? 'red shoes';
+-- the index also counts them
+CREATE FOREIGN TABLE visits_by_search (search text OPTIONS (qualifier_of 'searches') COLLATE "C", cookie text COLLATE "C", hour timestamptz)
+    SERVER widetable OPTIONS (index_of 'visits', key 'search');
+EXPLAIN (COSTS OFF) SELECT cookie, hour FROM visits WHERE searches ? 'red shoes';
+SELECT cookie, hour FROM visits WHERE searches ? 'red shoes';
+SELECT search, count(*) FROM visits_by_search GROUP BY search ORDER BY count(*) DESC, search LIMIT 5;
 
 -- S39: the bad key: time first
 --
