@@ -1415,7 +1415,8 @@ typedef enum wide_progress_kind
 	WIDE_PROGRESS_NONE,
 	WIDE_PROGRESS_VERIFY,  /* object: the family, 0 = all; in bytes of files */
 	WIDE_PROGRESS_SALVAGE, /* as the one before */
-	WIDE_PROGRESS_COPY	   /* object: the table that is copied; in cells, total from estimates */
+	WIDE_PROGRESS_COPY,	   /* object: the table that is copied; in cells, total from estimates */
+	WIDE_PROGRESS_INDEX	   /* object: the index that is built; in rows, total from estimates */
 } wide_progress_kind;
 
 typedef struct wide_progress

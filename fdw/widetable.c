@@ -17,6 +17,7 @@
 #include "fdw/ddl/quota.h"
 #include "fdw/ddl/stored_table.h"
 #include "fdw/derived/index_ddl.h"
+#include "fdw/derived/online_build.h"
 #include "fdw/derived/row_change.h"
 #include "fdw/plan/aggregate_plan.h"
 #include "fdw/plan/lookup_path.h"
@@ -76,6 +77,7 @@ _PG_init(void)
 	wt_quota_init();
 	wt_row_change_init();
 	wt_index_ddl_init();
+	wt_online_build_init();
 	wt_backup_init();
 	wt_lookup_ahead_init();
 	wt_lookup_path_init();

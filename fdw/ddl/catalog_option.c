@@ -33,7 +33,7 @@ wt_catalog_option_find(List *options, const char *name)
 	return NULL;
 }
 
-/* Returns: the options array with the option added or set. */
+/* Returns: the options array with the option added or set; value NULL: without it. */
 static Datum
 with_option(Oid catalog, Datum options, bool isnull, const char *name, const char *value)
 {
@@ -41,8 +41,11 @@ with_option(Oid catalog, Datum options, bool isnull, const char *name, const cha
 	bool there = wt_catalog_option_find(old, name) != NULL;
 	DefElem *def;
 
-	def = makeDefElemExtended(NULL, pstrdup(name), (Node *) makeString(pstrdup(value)),
-							  there ? DEFELEM_SET : DEFELEM_ADD, -1);
+	if (value == NULL)
+		def = makeDefElemExtended(NULL, pstrdup(name), NULL, DEFELEM_DROP, -1);
+	else
+		def = makeDefElemExtended(NULL, pstrdup(name), (Node *) makeString(pstrdup(value)),
+								  there ? DEFELEM_SET : DEFELEM_ADD, -1);
 	return transformGenericOptions(catalog, isnull ? PointerGetDatum(NULL) : options,
 								   list_make1(def), InvalidOid);
 }
@@ -80,6 +83,12 @@ wt_catalog_option_set_table(Oid relid, const char *name, const char *value)
 {
 	set_option(ForeignTableRelationId, FOREIGNTABLEREL, ObjectIdGetDatum(relid), 0,
 			   Anum_pg_foreign_table_ftoptions, relid, name, value);
+}
+
+void
+wt_catalog_option_drop_table(Oid relid, const char *name)
+{
+	wt_catalog_option_set_table(relid, name, NULL);
 }
 
 void

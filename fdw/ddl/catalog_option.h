@@ -16,6 +16,8 @@
 extern void wt_catalog_option_set_table(Oid relid, const char *name, const char *value);
 extern void wt_catalog_option_set_column(Oid relid, AttrNumber attno, const char *name,
 										 const char *value);
+/* Removes an option of a foreign table, which has it. */
+extern void wt_catalog_option_drop_table(Oid relid, const char *name);
 extern void wt_catalog_option_set_wrapper(Oid fdwid, const char *name, const char *value);
 
 /* Returns: the option of that name in a List of DefElem, NULL if there is none. */

@@ -279,6 +279,7 @@ make_index(WtTable *table, WtTable *base)
 	x->table = table;
 	x->base = base;
 	x->map = -1;
+	x->building = table->progress != NULL;
 	x->immutable = table->immutable || base->immutable;
 	x->source = palloc(sizeof(int) * Max(1, table->natts));
 	x->read = palloc0(sizeof(bool) * Max(1, base->natts));

@@ -30,6 +30,7 @@ typedef struct WtIndex
 	bool *read;		/* by column of base: an entry is made of its value */
 	int map;		/* index in base of the map whose entries are indexed; -1: none */
 	bool timed;
+	bool building;	/* entries of some rows are missing (online_build.h) */
 	bool immutable; /* rows are written once: INSERT and COPY read nothing */
 
 	/*

@@ -18,6 +18,7 @@
 #include "fdw/row/cell_read.h"
 #include "fdw/store/bytes.h"
 #include "fdw/store/error.h"
+#include "fdw/store/store.h"
 #include "fdw/table/key_text.h"
 #include "fdw/table/rowkey.h"
 #include "fdw/xact/batch.h"
@@ -28,6 +29,25 @@ static WtEntries
 entries_of(const WtIndex *x, const WtBaseReader *r)
 {
 	return wt_entry_make(x, r->values, r->nulls, r->stamps);
+}
+
+void
+wt_index_build_progress(const WtIndex *x)
+{
+	WtEngineTable e, base;
+	double rows = 0;
+
+	if (!wt_engine_table(x->table, false, &e) || !wt_engine_table(x->base, false, &base))
+		return;
+	for (int i = 0; i < base.nall; i++)
+	{
+		static const wide_range whole = {{(const uint8 *) "", 0}, {NULL, 0}};
+		wide_estimate est;
+
+		if (wide_estimate_range(wt_store_db(), base.all[i], &whole, &est) == WIDE_OK)
+			rows = Max(rows, est.rows);
+	}
+	wide_progress_begin(wt_store_db(), WIDE_PROGRESS_INDEX, e.table, (uint64) rows);
 }
 
 void
@@ -48,6 +68,7 @@ wt_index_build(const WtIndex *x)
 	wt_derive_forget();
 	if (!wt_engine_table(x->base, false, &base))
 		return;
+	wt_index_build_progress(x);
 	r = wt_base_reader_open(x->base, x->read, NULL);
 	wt_base_reader_start(r);
 	for (;;)
@@ -59,6 +80,7 @@ wt_index_build(const WtIndex *x)
 		old = MemoryContextSwitchTo(cxt);
 		if (!wt_base_reader_next(r))
 			break;
+		wide_progress_add(wt_store_db(), 1);
 		all = entries_of(x, r);
 		for (int i = 0; i < all.n; i++)
 		{
@@ -69,6 +91,7 @@ wt_index_build(const WtIndex *x)
 		MemoryContextSwitchTo(old);
 	}
 	MemoryContextSwitchTo(old);
+	wide_progress_end(wt_store_db());
 	wt_base_reader_close(r);
 	MemoryContextDelete(cxt);
 }
@@ -222,7 +245,9 @@ wt_index_verify(const WtIndex *x, WtIndexProblem report, void *arg)
 
 	if (!wt_engine_table(x->table, false, &e) || !wt_engine_table(x->base, false, &base))
 		return;
-	compare_rows(x, &e, report, arg);
+	/* while it is built, entries are missing */
+	if (!x->building)
+		compare_rows(x, &e, report, arg);
 	/* entries of a timed index outlive what they were made of */
 	if (!x->timed)
 		compare_entries(x, &e, report, arg);

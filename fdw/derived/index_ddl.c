@@ -41,6 +41,7 @@
 #include "fdw/ddl/stored_table.h"
 #include "fdw/derived/index.h"
 #include "fdw/derived/index_build.h"
+#include "fdw/derived/online_build.h"
 #include "fdw/derived/rollup_build.h"
 #include "fdw/store/bytes.h"
 #include "fdw/store/compat.h"
@@ -184,6 +185,9 @@ build(Oid relid)
 		elog(ERROR, "index %u is not found by its table", relid);
 	set_expiry(x);
 	wt_index_build(x);
+	/* its builder finds nothing left to do */
+	if (x->building)
+		wt_catalog_option_drop_table(relid, "progress");
 }
 
 /* The roll-up is dropped with its table, and with what its expressions name. */
@@ -214,6 +218,25 @@ create_rollup(WtTable *t)
 	relation_close(rel, NoLock);
 }
 
+/* The index is built after the commit.  Errors: 0A000. */
+static void
+begin_online(WtTable *t)
+{
+	if (!t->build_online)
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
+				 errmsg("option \"progress\" is set while an index is built online")));
+	if (t->unique || t->rollup_of != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("%s cannot be built online",
+						t->rollup_of != NULL ? "a roll-up" : "a unique index"),
+				 errhint("Without option \"build\" it is built at once, and writers wait.")));
+	wt_catalog_option_set_table(t->relid, "progress", "");
+	set_expiry(wt_index(t->relid));
+	wt_online_build_at_commit(t->relid);
+}
+
 /* CREATE. */
 static void
 create(WtTable *index)
@@ -238,7 +261,10 @@ create(WtTable *index)
 	CommandCounterIncrement();
 	invalidate(base);
 	CommandCounterIncrement();
-	build(index->relid);
+	if (index->build_online || index->progress != NULL)
+		begin_online(index);
+	else
+		build(index->relid);
 }
 
 /* ------------------------------------------------------------------- ALTER */
@@ -248,6 +274,9 @@ create(WtTable *index)
 static bool
 same_columns(const WtTable *a, const WtTable *b)
 {
+	if ((a->progress == NULL) != (b->progress == NULL) ||
+		(a->progress != NULL && strcmp(a->progress, b->progress) != 0))
+		return false;
 	if (a->natts != b->natts || a->nkeys != b->nkeys || a->unique != b->unique ||
 		a->declared != b->declared)
 		return false;

@@ -404,7 +404,7 @@ subject_of(const wide_progress *p)
 
 	if (p->object == 0)
 		return s;
-	if (p->kind == WIDE_PROGRESS_COPY)
+	if (p->kind == WIDE_PROGRESS_COPY || p->kind == WIDE_PROGRESS_INDEX)
 	{
 		if (wide_table_by_id(wt_store_db(), wt_batch(false), p->object, &s.table) != WIDE_OK)
 			s.table.id = 0;
@@ -449,7 +449,7 @@ Datum
 wt_sql_stat_progress(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	const char *kinds[] = {NULL, "verify", "salvage", "copy"};
+	const char *kinds[] = {NULL, "verify", "salvage", "copy", "index"};
 	wide_job_info jobs[64];
 	wide_progress *works = palloc(PROGRESS_MAX * sizeof(wide_progress));
 	int n;
@@ -471,7 +471,9 @@ wt_sql_stat_progress(PG_FUNCTION_ARGS)
 	for (int i = 0; i < n; i++)
 		if (works[i].kind < lengthof(kinds))
 			put_progress(rsinfo, &works[i], kinds[works[i].kind],
-						 works[i].kind == WIDE_PROGRESS_COPY ? "cells" : "bytes");
+						 works[i].kind == WIDE_PROGRESS_COPY	? "cells"
+						 : works[i].kind == WIDE_PROGRESS_INDEX ? "rows"
+																: "bytes");
 	return (Datum) 0;
 }
 

@@ -21,6 +21,7 @@
 #include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
 
+#include "fdw/derived/online_build.h"
 #include "fdw/plan/cell_clause.h"
 #include "fdw/plan/key_choice.h"
 #include "fdw/plan/key_condition.h"
@@ -302,6 +303,11 @@ wt_index_use_find(PlannerInfo *root, RelOptInfo *rel)
 
 		/* it may be dropped or built anew meanwhile; the next statement sees that */
 		LockRelationOid(x->relid, AccessShareLock);
+		if (x->building)
+		{
+			wt_online_build_ensure(x);
+			continue;
+		}
 		if (ActiveSnapshotSet() && !wt_index_is_visible(x, GetActiveSnapshot()))
 			continue;
 		if (x->map < 0)

@@ -66,6 +66,8 @@ static const char *const places[] = {
 	"snapshot-taken",
 	/* the row lock is held, the newest state is not read */
 	"row-locked",
+	/* the builder of an index, at the end of each of its transactions */
+	"index-chunk",
 	/* parallel plans */
 	"parallel-announced", /* the leader, before it starts workers */
 	"parallel-adopt",	  /* a parallel worker, before it imports the leader's snapshot */

@@ -200,7 +200,11 @@ take_derived(WtTable *t, DefElem *def)
 {
 	const char *name = def->defname;
 
-	if (strcmp(name, "index_of") == 0)
+	if (strcmp(name, "build") == 0)
+		t->build_online = choice(def, "online", "at once");
+	else if (strcmp(name, "progress") == 0)
+		t->progress = pstrdup(defGetString(def));
+	else if (strcmp(name, "index_of") == 0)
 		t->index_of = pstrdup(defGetString(def));
 	else if (strcmp(name, "rollup_of") == 0)
 		t->rollup_of = pstrdup(defGetString(def));

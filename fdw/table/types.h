@@ -205,10 +205,13 @@ typedef struct WtTable
 	bool versions_exact; /* its value: deletes and versions are as in the embedded engine */
 
 	/* indexes */
-	char *index_of;	 /* option index_of: the indexed table; NULL: the table is no index */
-	Oid source;		 /* of an index or a roll-up: the table that it is of */
-	int declared;	 /* how many parts option key states; the others are appended */
-	bool unique;	 /* no two rows have the same values in these */
+	char *index_of; /* option index_of: the indexed table; NULL: the table is no index */
+	Oid source;		/* of an index or a roll-up: the table that it is of */
+	int declared;	/* how many parts option key states; the others are appended */
+	bool unique;	/* no two rows have the same values in these */
+	bool build_online;
+	char *progress;	 /* of an index that is being built, in hexadecimal: the key up to which it is
+					  * (online_build.h); NULL: it is complete */
 	bool immutable;	 /* rows are written once: of the table or of what is derived from it */
 	char *rollup_of; /* option rollup_of: the table whose rows are counted; NULL: no roll-up */
 	char *timezone;	 /* of a roll-up's expressions; NULL: not stated */

@@ -1,0 +1,309 @@
+/*
+ * online_build.c
+ *		Builds indexes while readers and writers go on (option build 'online').
+ */
+#include "postgres.h"
+
+#include "fdw/derived/online_build.h"
+
+#include "access/xact.h"
+#include "lib/stringinfo.h"
+#include "libpq/pqsignal.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "postmaster/bgworker.h"
+#include "storage/ipc.h"
+#include "storage/lmgr.h"
+#include "storage/lockdefs.h"
+#include "tcop/tcopprot.h"
+#include "utils/builtins.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+
+#include "engine/wide.h"
+#include "fdw/ddl/catalog_option.h"
+#include "fdw/derived/base_reader.h"
+#include "fdw/derived/entry.h"
+#include "fdw/derived/index_build.h"
+#include "fdw/row/cell_read.h"
+#include "fdw/store/row_lock.h"
+#include "fdw/store/stop_point.h"
+#include "fdw/store/store.h"
+#include "fdw/table/table.h"
+#include "fdw/xact/batch.h"
+
+#define CHUNK_ROWS	 2000 /* in a transaction: so many row locks at a time */
+#define ASK_AGAIN_MS 5000 /* of one session */
+
+PGDLLEXPORT void wt_online_build_main(Datum arg);
+
+/* ------------------------------------------------------------------ starting */
+
+static List *at_commit = NIL; /* oids, in TopTransactionContext */
+
+/* Where the builder works; in bgw_extra. */
+typedef struct BuilderPlace
+{
+	Oid database;
+} BuilderPlace;
+
+/* Returns false if there is no free slot for a process. */
+static bool
+start(Oid relid)
+{
+	BuilderPlace place = {MyDatabaseId};
+	BackgroundWorker w = {.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION,
+						  .bgw_start_time = BgWorkerStart_RecoveryFinished,
+						  .bgw_restart_time = BGW_NEVER_RESTART,
+						  .bgw_main_arg = ObjectIdGetDatum(relid)};
+
+	strlcpy(w.bgw_library_name, "widetable", sizeof(w.bgw_library_name));
+	strlcpy(w.bgw_function_name, "wt_online_build_main", sizeof(w.bgw_function_name));
+	strlcpy(w.bgw_name, "widetable index builder", sizeof(w.bgw_name));
+	strlcpy(w.bgw_type, "widetable index builder", sizeof(w.bgw_type));
+	memcpy(w.bgw_extra, &place, sizeof(place));
+	return RegisterDynamicBackgroundWorker(&w, NULL);
+}
+
+void
+wt_online_build_at_commit(Oid relid)
+{
+	MemoryContext old = MemoryContextSwitchTo(TopTransactionContext);
+
+	at_commit = lappend_oid(at_commit, relid);
+	MemoryContextSwitchTo(old);
+}
+
+void
+wt_online_build_ensure(const WtIndex *x)
+{
+	static Oid asked = InvalidOid;
+	static TimestampTz when = 0;
+	TimestampTz now = GetCurrentTimestamp();
+
+	if (RecoveryInProgress() || IsBinaryUpgrade ||
+		(asked == x->relid && !TimestampDifferenceExceeds(when, now, ASK_AGAIN_MS)) ||
+		!ConditionalLockRelationOid(x->relid, ShareUpdateExclusiveLock))
+		return;
+	/* nobody builds it: the lock was free */
+	UnlockRelationOid(x->relid, ShareUpdateExclusiveLock);
+	asked = x->relid;
+	when = now;
+	(void) start(x->relid);
+}
+
+static void
+end_of_transaction(XactEvent event, void *arg)
+{
+	ListCell *lc;
+
+	if (event == XACT_EVENT_COMMIT)
+		foreach(lc, at_commit)
+			if (!start(lfirst_oid(lc)))
+				ereport(WARNING,
+						(errmsg("could not start the process that builds an index"),
+						 errdetail("All %d background processes are in use.", max_worker_processes),
+						 errhint("A query of the table tries again. Raise max_worker_processes.")));
+	if (event != XACT_EVENT_PRE_COMMIT && event != XACT_EVENT_PRE_PREPARE)
+		at_commit = NIL;
+}
+
+void
+wt_online_build_init(void)
+{
+	RegisterXactCallback(end_of_transaction, NULL);
+}
+
+/* ------------------------------------------------------------------ building */
+
+/* Returns: the key that option progress has, the last one whose entries are there; no bytes: none.
+ */
+static wide_bytes
+position_of(const WtIndex *x)
+{
+	const char *hex = x->table->progress;
+	size_t n = strlen(hex) / 2;
+	uint8 *p = palloc(n + 1);
+
+	(void) hex_decode(hex, n * 2, (char *) p);
+	return (wide_bytes) {p, n};
+}
+
+static char *
+hex_of(wide_bytes b)
+{
+	char *out = palloc(b.len * 2 + 1);
+
+	out[hex_encode((const char *) b.data, b.len, out)] = '\0';
+	return out;
+}
+
+/* Returns the keys of the next rows behind the position, at most CHUNK_ROWS, palloc'd. */
+static wide_bytes *
+next_keys(const WtIndex *x, const WtEngineTable *e, int *n)
+{
+	wide_scan_family fams[WT_MAX_FAMILIES];
+	wide_bytes at = position_of(x), *keys = palloc(sizeof(wide_bytes) * CHUNK_ROWS);
+	/* the least key behind it ends with a zero byte more */
+	wide_range range = {.lo = {at.data, at.len > 0 ? at.len + 1 : 0}};
+	wide_scan_spec spec = {.families = fams,
+						   .nfamilies = e->nall,
+						   .ranges = &range,
+						   .nranges = 1,
+						   .row_hint = CHUNK_ROWS};
+	WtEngineScan *scan;
+	wide_row row;
+
+	((uint8 *) at.data)[at.len] = 0;
+	for (int i = 0; i < e->nall; i++)
+		fams[i] = (wide_scan_family) {.id = e->all[i], .want = WIDE_WANT_EXISTS};
+	*n = 0;
+	scan = wt_engine_scan_open(NULL, &spec);
+	while (*n < CHUNK_ROWS && wt_engine_scan_next(scan, &row))
+	{
+		CHECK_FOR_INTERRUPTS();
+		keys[(*n)++] = wt_cell_read_copy_bytes(CurrentMemoryContext, row.key);
+	}
+	wt_engine_scan_close(scan);
+	return keys;
+}
+
+/* Puts the entries of a row, as it is under its lock. */
+static void
+add_row(const WtIndex *x, const WtEngineTable *own, WtBaseReader *r, wide_bytes key)
+{
+	(void) wt_row_lock(r->e.table, key, false);
+	if (wt_base_reader_get(r, key))
+	{
+		WtEntries all = wt_entry_make(x, r->values, r->nulls, r->stamps);
+
+		for (int i = 0; i < all.n; i++)
+			wt_entry_put(x, own, &all.list[i]);
+	}
+}
+
+/* Adds the entries of some rows.  Returns their number; 0: all rows have theirs. */
+static int
+add_rows(const WtIndex *x)
+{
+	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext, "widetable index row",
+											  ALLOCSET_DEFAULT_SIZES),
+				  old;
+	WtEngineTable own, base;
+	WtBaseReader *r;
+	wide_bytes *keys;
+	int n;
+
+	if (!wt_engine_table(x->base, false, &base) || !wt_engine_table(x->table, false, &own))
+		return 0;
+	keys = next_keys(x, &base, &n);
+	wt_batch_command();
+	r = wt_base_reader_open(x->base, x->read, NULL);
+	for (int i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		MemoryContextReset(cxt);
+		old = MemoryContextSwitchTo(cxt);
+		add_row(x, &own, r, keys[i]);
+		MemoryContextSwitchTo(old);
+	}
+	wt_base_reader_close(r);
+	if (n > 0)
+		wt_catalog_option_set_table(x->relid, "progress", hex_of(keys[n - 1]));
+	MemoryContextDelete(cxt);
+	return n;
+}
+
+/* All entries are there: from here on the planner uses the index. */
+static void
+finish(const WtIndex *x)
+{
+	wt_catalog_option_drop_table(x->relid, "progress");
+	CacheInvalidateRelcacheByRelid(x->base->relid);
+}
+
+/* One transaction of the builder.  Returns false if nothing is left to do. */
+static bool
+build_chunk(Oid relid)
+{
+	bool more = false;
+	WtTable *t;
+
+	StartTransactionCommand();
+	PushActiveSnapshot(GetTransactionSnapshot());
+	LockRelationOid(relid, RowExclusiveLock);
+	t = wt_table_unlocked(relid);
+	if (t != NULL && t->index_of != NULL && t->progress != NULL)
+	{
+		WtIndex *x;
+		int n;
+
+		LockRelationOid(t->source, RowExclusiveLock);
+		x = wt_index(relid);
+		more = x != NULL && x->building;
+		n = more ? add_rows(x) : 0;
+		if (more && n == 0)
+			finish(x);
+		more = n > 0;
+		wide_progress_add(wt_store_db(), (uint64) n);
+	}
+	PopActiveSnapshot();
+	wt_stop_point("index-chunk");
+	CommitTransactionCommand();
+	return more;
+}
+
+/* Returns false if another process builds the index, or it is gone. */
+static bool
+claim(Oid relid)
+{
+	LOCKTAG tag;
+	bool ours;
+
+	StartTransactionCommand();
+	PushActiveSnapshot(GetTransactionSnapshot());
+	ours = wt_table_is_ours(relid);
+	SET_LOCKTAG_RELATION(tag, MyDatabaseId, relid);
+	/* of the session, so that it lasts from one transaction to the next */
+	ours = ours && LockAcquire(&tag, ShareUpdateExclusiveLock, true, true) != LOCKACQUIRE_NOT_AVAIL;
+	PopActiveSnapshot();
+	CommitTransactionCommand();
+	return ours;
+}
+
+/* Shows the build in pg_stat_widetable_progress. */
+static void
+show_progress(Oid relid)
+{
+	WtIndex *x;
+
+	StartTransactionCommand();
+	PushActiveSnapshot(GetTransactionSnapshot());
+	x = wt_index(relid);
+	if (x != NULL)
+		wt_index_build_progress(x);
+	PopActiveSnapshot();
+	CommitTransactionCommand();
+}
+
+void
+wt_online_build_main(Datum arg)
+{
+	Oid relid = DatumGetObjectId(arg);
+	BuilderPlace place;
+
+	memcpy(&place, MyBgworkerEntry->bgw_extra, sizeof(place));
+	pqsignal(SIGTERM, die);
+	BackgroundWorkerUnblockSignals();
+	BackgroundWorkerInitializeConnectionByOid(place.database, InvalidOid, 0);
+	if (!claim(relid))
+		proc_exit(0);
+	show_progress(relid);
+	while (build_chunk(relid))
+		CHECK_FOR_INTERRUPTS();
+	wide_progress_end(wt_store_db());
+	proc_exit(0);
+}
