@@ -213,6 +213,18 @@ wt_index_use_conditions(PlannerInfo *root, RelOptInfo *rel, const WtIndexUse *us
 	return all && named;
 }
 
+/* Returns true if the index has the column, and shows it as the table does. */
+static bool
+has_column(const WtIndex *x, int i)
+{
+	const WtColumn *c = &x->projection->columns[i], *b = &x->base->columns[i];
+
+	if (c->role != WT_KEY || (b->role == WT_KEY && b->enc == c->enc))
+		return c->role != WT_DROPPED;
+	/* equal values have one key: 1.00 becomes 1, and -0 becomes 0 */
+	return c->typid != NUMERICOID && c->typid != FLOAT4OID && c->typid != FLOAT8OID;
+}
+
 /* Returns true if the index has all columns that the query needs, and what it has is exact. */
 static bool
 has_all_columns(RelOptInfo *rel, const WtIndex *x)
@@ -229,8 +241,7 @@ has_all_columns(RelOptInfo *rel, const WtIndex *x)
 		clauses = lappend(clauses, lfirst_node(RestrictInfo, lc)->clause);
 	wanted = wt_scan_columns_wanted(rel, x->base, clauses);
 	while ((i = bms_next_member(wanted, i)) >= 0)
-		if (x->base->columns[i - 1].role != WT_DROPPED &&
-			x->projection->columns[i - 1].role == WT_DROPPED)
+		if (x->base->columns[i - 1].role != WT_DROPPED && !has_column(x, i - 1))
 			return false;
 	return true;
 }
