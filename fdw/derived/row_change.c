@@ -71,9 +71,11 @@ static struct
 
 /* -------------------------------------------------------------- followers */
 
-static void
+/* Returns false if definitions have changed meanwhile: an index may be gone. */
+static bool
 make_base(Base *b, WtTable *t, List *indexes)
 {
+	uint64 began = wt_table_invalidations();
 	ListCell *lc;
 
 	b->t = t;
@@ -87,6 +89,8 @@ make_base(Base *b, WtTable *t, List *indexes)
 
 		/* as a statement that changes it: waits for commands that define it, or drop it */
 		LockRelationOid(x->relid, RowExclusiveLock);
+		if (wt_table_invalidations() != began)
+			return false;
 		if (!wt_engine_table(x->table, false, &b->xe[b->n]))
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -97,6 +101,7 @@ make_base(Base *b, WtTable *t, List *indexes)
 		b->x[b->n++] = x;
 	}
 	b->row = wt_base_reader_open(t, b->read, NULL);
+	return true;
 }
 
 static void
@@ -145,8 +150,11 @@ followers_of(wide_table_id id)
 			WtTable *t = wt_table_unlocked(lfirst_oid(lc));
 			List *indexes = t != NULL ? wt_index_list(t) : NIL;
 
-			if (indexes != NIL)
-				make_base(&f->bases[f->n++], t, indexes);
+			if (indexes == NIL)
+				continue;
+			if (!make_base(&f->bases[f->n], t, indexes))
+				break;
+			f->n++;
 		}
 	} while (f->invalidations != wt_table_invalidations());
 	MemoryContextSwitchTo(old);

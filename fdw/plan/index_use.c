@@ -271,6 +271,25 @@ add_use(PlannerInfo *root, RelOptInfo *rel, WtIndex *x, Const *entry)
 		info->size.rows = Min(info->size.rows, use->info->size.rows);
 }
 
+/* Returns: the indexes of the table, locked. */
+static List *
+lock_indexes(WtTable *t)
+{
+	List *indexes;
+	ListCell *lc;
+	uint64 began;
+
+	do
+	{
+		began = wt_table_invalidations();
+		indexes = wt_index_list(t);
+		foreach(lc, indexes)
+			LockRelationOid(((WtIndex *) lfirst(lc))->relid, AccessShareLock);
+		/* one may have been dropped, or built anew, while this waited */
+	} while (began != wt_table_invalidations());
+	return indexes;
+}
+
 void
 wt_index_use_find(PlannerInfo *root, RelOptInfo *rel)
 {
@@ -281,14 +300,12 @@ wt_index_use_find(PlannerInfo *root, RelOptInfo *rel)
 	if (!wt_settings_enable_index || !wt_settings_enable_pushdown || info->t->index_of != NULL ||
 		!info->exists || wt_clock_as_of() != PG_INT64_MAX)
 		return;
-	indexes = wt_index_list(info->t);
+	indexes = lock_indexes(info->t);
 	foreach(lc, indexes)
 	{
 		WtIndex *x = lfirst(lc);
 		EntrySearch s = {rel, x, NIL};
 
-		/* it may be dropped or built anew meanwhile; the next statement sees that */
-		LockRelationOid(x->relid, AccessShareLock);
 		if (ActiveSnapshotSet() && !wt_index_is_visible(x, GetActiveSnapshot()))
 			continue;
 		if (x->map < 0)
