@@ -161,9 +161,9 @@ compare_rows(const WtIndex *x, const WtEngineTable *e, WtIndexProblem report, vo
 			if (!wt_engine_scan_next(index, &row))
 			{
 				if (!may_be_expired(x, all.list[i].key))
-					report(
-						arg, x,
-						psprintf("a row has no entry %s", wt_key_text(x->table, all.list[i].key)));
+					report(arg, x,
+						   psprintf("a row has no entry %s",
+									wt_key_text(x->table, all.list[i].key)));
 			}
 			else if (!x->timed && !has_cells(&all.list[i], &row))
 				report(arg, x,

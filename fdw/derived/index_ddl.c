@@ -348,8 +348,8 @@ alter_base(WtTable *t)
 	}
 }
 
-/* Errors: 0A000 if the command makes an index of a table, whose rows would be lost, or the other way
- * round. */
+/* Errors: 0A000 if the command makes an index of a table, whose rows would be lost, or the other
+ * way round. */
 static void
 check_kind(WtTable *t)
 {
