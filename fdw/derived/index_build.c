@@ -243,6 +243,9 @@ wt_index_verify(const WtIndex *x, WtIndexProblem report, void *arg)
 {
 	WtEngineTable e, base;
 
+	/* the snapshot sees the table as it was when there was no such index */
+	if (!wt_index_is_visible(x, GetActiveSnapshot()))
+		return;
 	if (!wt_engine_table(x->table, false, &e) || !wt_engine_table(x->base, false, &base))
 		return;
 	/* while it is built, entries are missing */

@@ -10,8 +10,8 @@
  * Invariants
  *	- CREATE waits for open transactions that write to the table, so that each row is either there
  *	  for the builder or put by a session that knows the index.
- *	- An index is built by one process at a time: it holds ShareUpdateExclusiveLock on the index from
- *	  one transaction to the next.  When it has gone, any session that plans a query of the table
+ *	- An index is built by one process at a time: it holds ShareUpdateExclusiveLock on it from one
+ *	  transaction to the next.  When it has gone, any session that plans a query of the table
  *	  asks for another one.
  */
 #ifndef WT_ONLINE_BUILD_H

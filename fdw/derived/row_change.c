@@ -82,17 +82,23 @@ static struct
 
 /* -------------------------------------------------------------- followers */
 
-/* Finds the stored table of an index or a roll-up. */
-static void
-find_table(Oid relid, WtTable *t, WtEngineTable *e)
+/*
+ * Finds the stored table of an index or a roll-up.  Returns false if definitions have changed since
+ * there were `began` invalidations: it may be gone.
+ */
+static bool
+find_table(Oid relid, WtTable *t, uint64 began, WtEngineTable *e)
 {
 	/* as a statement that changes it: waits for commands that define it, or drop it */
 	LockRelationOid(relid, RowExclusiveLock);
+	if (wt_table_invalidations() != began)
+		return false;
 	if (!wt_engine_table(t, false, e))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("\"%s\" is not stored", get_rel_name(relid)),
 				 errhint("Drop it, and create it again.")));
+	return true;
 }
 
 static void
@@ -102,9 +108,11 @@ add_columns(Base *b, const bool *read)
 		b->read[a] |= read[a];
 }
 
-static void
+/* Returns false if definitions have changed meanwhile: an index may be gone. */
+static bool
 make_base(Base *b, WtTable *t, List *indexes, List *rollups)
 {
+	uint64 began = wt_table_invalidations();
 	ListCell *lc;
 
 	b->t = t;
@@ -119,7 +127,8 @@ make_base(Base *b, WtTable *t, List *indexes, List *rollups)
 	{
 		WtIndex *x = lfirst(lc);
 
-		find_table(x->relid, x->table, &b->xe[b->n]);
+		if (!find_table(x->relid, x->table, began, &b->xe[b->n]))
+			return false;
 		add_columns(b, x->read);
 		b->x[b->n++] = x;
 	}
@@ -127,17 +136,19 @@ make_base(Base *b, WtTable *t, List *indexes, List *rollups)
 	{
 		WtRollup *r = lfirst(lc);
 
-		find_table(r->relid, r->table, &b->re[b->nrollups]);
+		if (!find_table(r->relid, r->table, began, &b->re[b->nrollups]))
+			return false;
 		add_columns(b, r->read);
 		b->r[b->nrollups++] = r;
 	}
 	b->row = wt_base_reader_open(t, b->read, NULL);
 	if (!IsolationUsesXactSnapshot())
-		return;
+		return true;
 	b->snapshot = *GetTransactionSnapshot();
 	/* and all that the transaction has changed */
 	b->snapshot.curcid = PG_UINT32_MAX;
 	b->seen = wt_base_reader_open(t, b->read, &b->snapshot);
+	return true;
 }
 
 static void
@@ -187,8 +198,11 @@ followers_of(wide_table_id id)
 			List *indexes = t != NULL ? wt_index_list(t) : NIL,
 				 *rollups = t != NULL ? wt_index_rollups(t) : NIL;
 
-			if (indexes != NIL || rollups != NIL)
-				make_base(&f->bases[f->n++], t, indexes, rollups);
+			if (indexes == NIL && rollups == NIL)
+				continue;
+			if (!make_base(&f->bases[f->n], t, indexes, rollups))
+				break;
+			f->n++;
 		}
 	} while (f->invalidations != wt_table_invalidations());
 	MemoryContextSwitchTo(old);

@@ -227,15 +227,16 @@ wt_index_use_conditions(PlannerInfo *root, RelOptInfo *rel, const WtIndexUse *us
 	return all && (x->map < 0 || binds_entry(x, *conds));
 }
 
-/* Returns true if the key of the index tells values apart that are equal but do not look the same:
- * 1.0 and 1.00, 0 and -0. */
+/* Returns true if the index has the column, and shows it as the table does. */
 static bool
-is_exact(const WtIndex *x, int i)
+has_column(const WtIndex *x, int i)
 {
-	Oid type = x->base->columns[i].typid;
+	const WtColumn *c = &x->projection->columns[i], *b = &x->base->columns[i];
 
-	return x->projection->columns[i].role != WT_KEY || x->base->columns[i].role == WT_KEY ||
-		   (type != NUMERICOID && type != FLOAT4OID && type != FLOAT8OID);
+	if (c->role != WT_KEY || (b->role == WT_KEY && b->enc == c->enc))
+		return c->role != WT_DROPPED;
+	/* equal values have one key: 1.00 becomes 1, and -0 becomes 0 */
+	return c->typid != NUMERICOID && c->typid != FLOAT4OID && c->typid != FLOAT8OID;
 }
 
 /* Returns true if the index has all columns that the query needs, and what it has is exact. */
@@ -254,8 +255,7 @@ has_all_columns(RelOptInfo *rel, const WtIndex *x)
 		clauses = lappend(clauses, lfirst_node(RestrictInfo, lc)->clause);
 	wanted = wt_scan_columns_wanted(rel, x->base, clauses);
 	while ((i = bms_next_member(wanted, i)) >= 0)
-		if (x->base->columns[i - 1].role != WT_DROPPED &&
-			(x->projection->columns[i - 1].role == WT_DROPPED || !is_exact(x, i - 1)))
+		if (x->base->columns[i - 1].role != WT_DROPPED && !has_column(x, i - 1))
 			return false;
 	return true;
 }
@@ -285,6 +285,25 @@ add_use(PlannerInfo *root, RelOptInfo *rel, WtIndex *x, Const *entry)
 		info->size.rows = Min(info->size.rows, use->info->size.rows);
 }
 
+/* Returns: the indexes of the table, locked. */
+static List *
+lock_indexes(WtTable *t)
+{
+	List *indexes;
+	ListCell *lc;
+	uint64 began;
+
+	do
+	{
+		began = wt_table_invalidations();
+		indexes = wt_index_list(t);
+		foreach(lc, indexes)
+			LockRelationOid(((WtIndex *) lfirst(lc))->relid, AccessShareLock);
+		/* one may have been dropped, or built anew, while this waited */
+	} while (began != wt_table_invalidations());
+	return indexes;
+}
+
 void
 wt_index_use_find(PlannerInfo *root, RelOptInfo *rel)
 {
@@ -295,14 +314,12 @@ wt_index_use_find(PlannerInfo *root, RelOptInfo *rel)
 	if (!wt_settings_enable_index || !wt_settings_enable_pushdown || wt_is_derived(info->t) ||
 		!info->exists || wt_clock_as_of() != PG_INT64_MAX)
 		return;
-	indexes = wt_index_list(info->t);
+	indexes = lock_indexes(info->t);
 	foreach(lc, indexes)
 	{
 		WtIndex *x = lfirst(lc);
 		EntrySearch s = {rel, x, NIL};
 
-		/* it may be dropped or built anew meanwhile; the next statement sees that */
-		LockRelationOid(x->relid, AccessShareLock);
 		if (x->building)
 		{
 			wt_online_build_ensure(x);
