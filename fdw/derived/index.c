@@ -117,6 +117,18 @@ wt_index_check(WtTable *index, WtTable *base)
 				 errmsg("table \"%s\" cannot have indexes", get_rel_name(base->relid)),
 				 base->cells_layout ? errdetail("It has layout \"cells\".")
 									: errdetail("It is an index itself.")));
+	for (int part = 0; part < base->nkeys; part++)
+	{
+		const WtColumn *b = wt_key_column(base, part);
+
+		if (wt_lookup_column_of(index, b->name) == NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_COLUMN),
+					 errmsg("an index of \"%s\" needs a column \"%s\"", index->index_of, b->name),
+					 errdetail("An entry has the key of its row."),
+					 errhint("Add the column \"%s\" of type %s.", b->name,
+							 format_type_be(b->typid))));
+	}
 	for (int i = 0; i < index->natts; i++)
 	{
 		const WtColumn *c = &index->columns[i];
@@ -135,6 +147,26 @@ wt_index_check(WtTable *index, WtTable *base)
 				 errmsg("column \"%s\" of index \"%s\" needs a column with option \"qualifier_of\" "
 						"of the same map",
 						value->name, get_rel_name(index->relid))));
+}
+
+bool
+wt_index_is_complete(const WtTable *index, WtTable *base)
+{
+	for (int part = 0; part < base->nkeys; part++)
+		if (wt_lookup_column_of(index, wt_key_column(base, part)->name) == NULL)
+			return false;
+	for (int i = 0; i < index->natts; i++)
+	{
+		const WtColumn *c = &index->columns[i];
+		int b = c->role == WT_DROPPED ? -1 : wt_lookup_column_index(base, c->source);
+
+		if (c->role == WT_DROPPED)
+			continue;
+		if (b < 0 || (c->source_is == WT_SOURCE_VALUE ? base->columns[b].typid != c->typid
+													  : base->columns[b].role != WT_MAP))
+			return false;
+	}
+	return true;
 }
 
 /* Returns: whether an expired cell can take a value away from which an entry was made. */
@@ -306,7 +338,8 @@ fill(CacheEntry *e)
 	{
 		WtTable *t = wt_table_unlocked(lfirst_oid(lc));
 
-		if (t != NULL && t->index_of != NULL && t->indexed == e->base)
+		if (t != NULL && t->index_of != NULL && t->indexed == e->base &&
+			wt_index_is_complete(t, base))
 			e->indexes = lappend(e->indexes, make_index(t, base));
 	}
 	MemoryContextSwitchTo(old);

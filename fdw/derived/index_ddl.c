@@ -2,7 +2,8 @@
  * index_ddl.c
  *		What commands that define tables mean to indexes.
  *
- * CREATE FOREIGN TABLE with option index_of builds the index in its transaction.  The catalogs get
+ * CREATE FOREIGN TABLE with option index_of builds the index in its transaction, and ALTER FOREIGN
+ * TABLE that changes what its columns are builds it anew.  The catalogs get
  * a dependency on the indexed table and on its columns: with one of these, PostgreSQL drops the
  * index, and pg_dump writes it behind its table.
  *
@@ -28,6 +29,7 @@
 #include "storage/lockdefs.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 
@@ -86,6 +88,9 @@ record_dependencies(WtTable *index, WtTable *base)
 {
 	ObjectAddress me, other;
 
+	/* those of what it had before */
+	(void) deleteDependencyRecordsForClass(RelationRelationId, index->relid, RelationRelationId,
+										   DEPENDENCY_AUTO);
 	ObjectAddressSet(me, RelationRelationId, index->relid);
 	ObjectAddressSet(other, RelationRelationId, base->relid);
 	recordDependencyOn(&me, &other, DEPENDENCY_AUTO);
@@ -156,16 +161,26 @@ build(Oid relid)
 	wt_index_build(x);
 }
 
-/* CREATE. */
+/* A restore of a dump defines the index in several commands, see wt_index_is_complete().  These
+ * switch check_function_bodies off, because what they define may not be complete yet. */
+static bool
+will_be_completed(WtTable *index, WtTable *base)
+{
+	return !check_function_bodies && !wt_index_is_complete(index, base);
+}
+
+/* The index is new, or has other columns than before. */
 static void
 create(WtTable *index)
 {
 	Oid base = index->indexed;
+	bool partly = will_be_completed(index, wt_table(base));
 	wide_table wt;
 
 	if (!wt_owns_table(base))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_FOREIGN_TABLE, get_rel_name(base));
-	wt_index_check(index, wt_table(base));
+	if (!partly)
+		wt_index_check(index, wt_table(base));
 	if (wt_binding_find(index->relid, &wt) != WIDE_OK)
 		elog(ERROR, "index \"%s\" is not stored", get_rel_name(index->relid));
 	lock_writers_out(base);
@@ -174,7 +189,8 @@ create(WtTable *index)
 	CommandCounterIncrement();
 	invalidate(base);
 	CommandCounterIncrement();
-	build(index->relid);
+	if (!partly)
+		build(index->relid);
 }
 
 /* ------------------------------------------------------------------- ALTER */
@@ -208,12 +224,16 @@ alter_index(WtTable *index)
 {
 	WtTable *before = wt_definition_before(index->relid);
 
-	if (before == NULL || !same_columns(before, index) || before->indexed != index->indexed)
+	if (before == NULL || before->indexed != index->indexed)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot change what index \"%s\" has", get_rel_name(index->relid)),
+				 errmsg("cannot change which table index \"%s\" is of",
+						get_rel_name(index->relid)),
 				 errhint("Drop the index, and create another one.")));
-	invalidate(index->indexed);
+	if (same_columns(before, index))
+		invalidate(index->indexed);
+	else
+		create(index);
 }
 
 /* Returns true if the families of a definition say something else about which values are shown. */
