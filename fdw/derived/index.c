@@ -154,6 +154,18 @@ wt_index_check(WtTable *index, WtTable *base)
 				 errmsg("table \"%s\" cannot have indexes", get_rel_name(base->relid)),
 				 base->cells_layout ? errdetail("It has layout \"cells\".")
 									: errdetail("It is an index itself.")));
+	for (int part = 0; part < base->nkeys; part++)
+	{
+		const WtColumn *b = wt_key_column(base, part);
+
+		if (wt_lookup_column_of(index, b->name) == NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_COLUMN),
+					 errmsg("an index of \"%s\" needs a column \"%s\"", index->index_of, b->name),
+					 errdetail("An entry has the key of its row."),
+					 errhint("Add the column \"%s\" of type %s.", b->name,
+							 format_type_be(b->typid))));
+	}
 	for (int i = 0; i < index->natts; i++)
 	{
 		const WtColumn *c = &index->columns[i];
@@ -179,6 +191,26 @@ wt_index_check(WtTable *index, WtTable *base)
 						get_rel_name(base->relid)),
 				 errdetail("With existence \"projected\" a query decides which rows exist.")));
 	check_family(index);
+}
+
+bool
+wt_index_is_complete(const WtTable *index, WtTable *base)
+{
+	for (int part = 0; part < base->nkeys; part++)
+		if (wt_lookup_column_of(index, wt_key_column(base, part)->name) == NULL)
+			return false;
+	for (int i = 0; i < index->natts; i++)
+	{
+		const WtColumn *c = &index->columns[i];
+		int b = c->role == WT_DROPPED ? -1 : wt_lookup_column_index(base, c->source);
+
+		if (c->role == WT_DROPPED)
+			continue;
+		if (b < 0 || (c->source_is == WT_SOURCE_VALUE ? base->columns[b].typid != c->typid
+													  : base->columns[b].role != WT_MAP))
+			return false;
+	}
+	return true;
 }
 
 /* Returns: whether an expired cell can take a value away from which an entry was made. */
@@ -358,14 +390,17 @@ fill(CacheEntry *e)
 	MemoryContext old = MemoryContextSwitchTo(e->cxt);
 	/* the cached one, which lives as long as this entry is valid */
 	WtTable *base = wt_table_unlocked(e->base);
+	const char *missing;
 
 	foreach(lc, base != NULL ? wt_index_oids(e->base) : NIL)
 	{
 		WtTable *t = wt_table_unlocked(lfirst_oid(lc));
 
-		if (t != NULL && t->index_of != NULL && t->source == e->base)
+		if (t != NULL && t->index_of != NULL && t->source == e->base &&
+			wt_index_is_complete(t, base))
 			e->indexes = lappend(e->indexes, make_index(t, base));
-		else if (t != NULL && t->rollup_of != NULL && t->source == e->base)
+		else if (t != NULL && t->rollup_of != NULL && t->source == e->base &&
+				 wt_rollup_is_complete(t, base, &missing))
 			e->rollups = lappend(e->rollups, make_rollup(t, base));
 	}
 	MemoryContextSwitchTo(old);

@@ -72,6 +72,14 @@ extern List *wt_index_oids(Oid base);
  */
 extern bool wt_index_is_visible(const WtIndex *x, Snapshot snapshot);
 
+/*
+ * Returns false if columns of the index have no column of the table, or one of another type: more
+ * commands complete its definition.  pg_dump writes CREATE FOREIGN TABLE without the options of
+ * columns, and an ALTER FOREIGN TABLE for each of them.  Until then it is no index: nothing is put
+ * into it, and nothing reads it.
+ */
+extern bool wt_index_is_complete(const WtTable *index, WtTable *base);
+
 /* Errors: 42804, 0A000, 42703 if the index does not fit the table that it is of. */
 extern void wt_index_check(WtTable *index, WtTable *base);
 

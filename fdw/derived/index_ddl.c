@@ -2,7 +2,8 @@
  * index_ddl.c
  *		What commands that define tables mean to indexes.
  *
- * CREATE FOREIGN TABLE with option index_of builds the index in its transaction.  The catalogs get
+ * CREATE FOREIGN TABLE with option index_of builds the index in its transaction, and ALTER FOREIGN
+ * TABLE that changes what its columns are builds it anew.  The catalogs get
  * a dependency on the indexed table and on its columns: with one of these, PostgreSQL drops the
  * index, and pg_dump writes it behind its table.
  *
@@ -29,6 +30,7 @@
 #include "storage/lockdefs.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 
@@ -89,6 +91,9 @@ record_dependencies(WtTable *index, WtTable *base)
 {
 	ObjectAddress me, other;
 
+	/* those of what it had before */
+	(void) deleteDependencyRecordsForClass(RelationRelationId, index->relid, RelationRelationId,
+										   DEPENDENCY_AUTO);
 	ObjectAddressSet(me, RelationRelationId, index->relid);
 	ObjectAddressSet(other, RelationRelationId, base->relid);
 	recordDependencyOn(&me, &other, DEPENDENCY_AUTO);
@@ -190,15 +195,25 @@ build(Oid relid)
 		wt_catalog_option_drop_table(relid, "progress");
 }
 
+/* The table is dropped with the one that it is of. */
+static void
+record_base(const WtTable *t)
+{
+	ObjectAddress me, base;
+
+	ObjectAddressSet(me, RelationRelationId, t->relid);
+	ObjectAddressSet(base, RelationRelationId, t->source);
+	recordDependencyOn(&me, &base, DEPENDENCY_AUTO);
+}
+
 /* The roll-up is dropped with its table, and with what its expressions name. */
 static void
 record_rollup(const WtRollup *r)
 {
-	ObjectAddress me, base;
+	ObjectAddress me;
 
 	ObjectAddressSet(me, RelationRelationId, r->relid);
-	ObjectAddressSet(base, RelationRelationId, r->base->relid);
-	recordDependencyOn(&me, &base, DEPENDENCY_AUTO);
+	record_base(r->table);
 	for (int i = 0; i < r->n; i++)
 		if (r->columns[i].expr != NULL)
 			recordDependencyOnSingleRelExpr(&me, r->columns[i].expr, r->base->relid,
@@ -218,6 +233,19 @@ create_rollup(WtTable *t)
 	relation_close(rel, NoLock);
 }
 
+/* Empties the stored table of an index or a roll-up. */
+static void
+empty(Oid relid, WtTable *t)
+{
+	WtEngineTable e;
+
+	LockRelationOid(relid, AccessExclusiveLock);
+	wt_stored_table_begin_empty(relid);
+	if (wt_engine_table(t, false, &e))
+		wt_error_check(wide_batch_truncate_table(wt_batch(true), e.table),
+					   "could not empty an index or a roll-up");
+}
+
 /* The index is built after the commit.  Errors: 0A000. */
 static void
 begin_online(WtTable *t)
@@ -232,21 +260,42 @@ begin_online(WtTable *t)
 				 errmsg("%s cannot be built online",
 						t->rollup_of != NULL ? "a roll-up" : "a unique index"),
 				 errhint("Without option \"build\" it is built at once, and writers wait.")));
+	empty(t->relid, t);
+	wt_derive_forget();
 	wt_catalog_option_set_table(t->relid, "progress", "");
 	set_expiry(wt_index(t->relid));
 	wt_online_build_at_commit(t->relid);
 }
 
-/* CREATE. */
+/* A restore of a dump defines the index in several commands, see wt_index_is_complete().  These
+ * switch check_function_bodies off, because what they define may not be complete yet. */
+static bool
+will_be_completed(WtTable *t, WtTable *base)
+{
+	const char *missing;
+	bool complete = t->index_of != NULL ? wt_index_is_complete(t, base)
+										: wt_rollup_is_complete(t, base, &missing);
+
+	if (!complete && t->rollup_of != NULL && check_function_bodies)
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
+				 errmsg("column \"%s\" of a roll-up needs option \"aggregate\", or \"expr\"",
+						missing),
+				 errhint("Columns in option \"key\" are groups, the others have aggregates.")));
+	return !complete && !check_function_bodies;
+}
+
+/* The index is new, or has other columns than before. */
 static void
 create(WtTable *index)
 {
 	Oid base = index->source;
+	bool partly = will_be_completed(index, wt_table(base));
 	wide_table wt;
 
 	if (!wt_owns_table(base))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_FOREIGN_TABLE, get_rel_name(base));
-	if (index->index_of != NULL)
+	if (index->index_of != NULL && !partly)
 		wt_index_check(index, wt_table(base));
 	if (wt_binding_find(index->relid, &wt) != WIDE_OK)
 		elog(ERROR, "index \"%s\" is not stored", get_rel_name(index->relid));
@@ -256,11 +305,15 @@ create(WtTable *index)
 		state_name(index, base);
 		record_dependencies(index, wt_table(base));
 	}
+	else if (partly)
+		record_base(index);
 	else
 		create_rollup(index);
 	CommandCounterIncrement();
 	invalidate(base);
 	CommandCounterIncrement();
+	if (partly)
+		return;
 	if (index->build_online || index->progress != NULL)
 		begin_online(index);
 	else
@@ -303,13 +356,14 @@ alter_index(WtTable *index)
 {
 	WtTable *before = wt_definition_before(index->relid);
 
-	if (before == NULL || !same_columns(before, index) || before->source != index->source)
+	if (before == NULL || before->source != index->source)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot change what \"%s\" has", get_rel_name(index->relid)),
-				 errdetail("It is an index or a roll-up."),
+				 errmsg("cannot change which table \"%s\" is of", get_rel_name(index->relid)),
 				 errhint("Drop it, and create another one.")));
-	if (index->index_of != NULL)
+	if (!same_columns(before, index))
+		create(index); /* anew */
+	else if (index->index_of != NULL)
 		wt_index_check(index, wt_table(index->source));
 	invalidate(index->source);
 }
@@ -503,19 +557,6 @@ defined(Oid relid)
 		alter_index(t);
 	else
 		create(t);
-}
-
-/* Empties the stored table of an index or a roll-up. */
-static void
-empty(Oid relid, WtTable *t)
-{
-	WtEngineTable e;
-
-	LockRelationOid(relid, AccessExclusiveLock);
-	wt_stored_table_begin_empty(relid);
-	if (wt_engine_table(t, false, &e))
-		wt_error_check(wide_batch_truncate_table(wt_batch(true), e.table),
-					   "could not empty an index or a roll-up");
 }
 
 void

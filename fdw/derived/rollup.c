@@ -34,6 +34,7 @@
 #include "fdw/ddl/binding.h"
 #include "fdw/table/encoding.h"
 #include "fdw/table/engine.h"
+#include "fdw/table/lookup.h"
 #include "fdw/xact/batch.h"
 
 /* ------------------------------------------------------------------ parsing */
@@ -273,6 +274,26 @@ parse_columns(WtRollup *r, Relation rel, const WtTable *before)
 			parse_column(ps, r, out);
 	}
 	free_parsestate(ps);
+}
+
+bool
+wt_rollup_is_complete(const WtTable *table, WtTable *base, const char **missing)
+{
+	for (int i = 0; i < table->natts; i++)
+	{
+		const WtColumn *c = &table->columns[i];
+		int b = c->role == WT_KEY ? wt_lookup_column_index(base, c->name) : -1;
+
+		*missing = c->name;
+		/* neither in the key, nor with an aggregate */
+		if (c->role == WT_DROPPED && c->expr != NULL)
+			return false;
+		/* an expression that only names the column itself */
+		if (c->role == WT_KEY && strcmp(c->expr, quote_identifier(c->name)) == 0 &&
+			(b < 0 || base->columns[b].typid != c->typid))
+			return false;
+	}
+	return true;
 }
 
 WtRollup *

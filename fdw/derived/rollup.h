@@ -59,6 +59,13 @@ typedef struct WtRollup
 extern WtRollup *wt_rollup_make(WtTable *table, WtTable *base, Relation rel, const WtTable *before);
 
 /*
+ * Returns false if a column has no aggregate, or no expression, although it is the name of no
+ * column of the table: a restore of a dump states these options in commands of their own. *missing:
+ * its name.
+ */
+extern bool wt_rollup_is_complete(const WtTable *table, WtTable *base, const char **missing);
+
+/*
  * Returns the value of the column's option "expr" or "aggregate" in a form that does not depend on
  * search_path, palloc'd.
  */

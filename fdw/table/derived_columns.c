@@ -54,22 +54,9 @@ wt_derived_columns_sources(WtTable *t, const WtColumnSpec *specs)
 	}
 }
 
-/* Returns: the column of an index that has this column of the indexed table; NULL: there is none.
- */
-static WtColumn *
-column_with(WtTable *t, const char *source)
-{
-	for (int i = 0; i < t->natts; i++)
-		if (t->columns[i].role != WT_DROPPED && t->columns[i].source_is == WT_SOURCE_VALUE &&
-			strcmp(t->columns[i].source, source) == 0)
-			return &t->columns[i];
-	return NULL;
-}
-
 /*
  * Appends the key columns of the indexed table that option "key" of an index leaves out: with them
  * each row of that table has an entry of its own.
- * Errors: 42703 if the index has no such column.
  */
 List *
 wt_derived_columns_key(WtTable *t, WtTable *base, List *items)
@@ -83,18 +70,14 @@ wt_derived_columns_key(WtTable *t, WtTable *base, List *items)
 	for (int part = 0; part < base->nkeys; part++)
 	{
 		const WtColumn *b = wt_key_column(base, part);
-		const WtColumn *c = column_with(t, b->name);
+		const WtColumn *c = wt_lookup_column_of(t, b->name);
 		WtKeyItem *item;
 		bool stated = false;
 		ListCell *lc;
 
+		/* wt_index_check() says so */
 		if (c == NULL)
-			ereport(ERROR,
-					(errcode(ERRCODE_UNDEFINED_COLUMN),
-					 errmsg("an index of \"%s\" needs a column \"%s\"", t->index_of, b->name),
-					 errdetail("An entry has the key of its row."),
-					 errhint("Add the column \"%s\" of type %s.", b->name,
-							 format_type_be(b->typid))));
+			continue;
 		foreach(lc, items)
 			stated |= strcmp(((WtKeyItem *) lfirst(lc))->name, c->name) == 0 ||
 					  strcmp(((WtKeyItem *) lfirst(lc))->raw, c->name) == 0;
@@ -187,14 +170,14 @@ wt_derived_columns_check(WtTable *t)
 	{
 		WtColumn *c = &t->columns[i];
 
-		if (c->role == WT_DROPPED || (c->role == WT_KEY) == (c->rollup == WT_ROLLUP_GROUP))
-			continue;
-		ereport(ERROR,
-				(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
-				 c->role == WT_KEY
-					 ? errmsg("key column \"%s\" of a roll-up cannot have an aggregate", c->name)
-					 : errmsg("column \"%s\" of a roll-up needs option \"aggregate\"", c->name),
-				 errhint("Columns in option \"key\" are groups, the others have aggregates.")));
+		if (c->role == WT_KEY && c->rollup != WT_ROLLUP_GROUP)
+			ereport(ERROR,
+					(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
+					 errmsg("key column \"%s\" of a roll-up cannot have an aggregate", c->name),
+					 errhint("Columns in option \"key\" are groups, the others have aggregates.")));
+		/* a later command may state it: wt_rollup_is_complete() */
+		if (c->role != WT_KEY && c->rollup == WT_ROLLUP_GROUP)
+			c->role = WT_DROPPED;
 	}
 	for (int part = 0; part < t->nkeys; part++)
 	{

@@ -34,7 +34,8 @@ extern void wt_derived_columns_groups(WtTable *t, const WtColumnSpec *specs);
 
 /*
  * Of a roll-up whose columns have their roles: marks the parts of its key, whose values may be
- * null. Errors: FDW_INVALID_OPTION_NAME unless the key columns are those without aggregate.
+ * null. A column that is neither in the key nor has an aggregate shows nothing.
+ * Errors: FDW_INVALID_OPTION_NAME if a key column has an aggregate.
  */
 extern void wt_derived_columns_check(WtTable *t);
 

@@ -22,6 +22,16 @@ wt_lookup_column_index(WtTable *t, const char *name)
 	return -1;
 }
 
+const WtColumn *
+wt_lookup_column_of(const WtTable *t, const char *source)
+{
+	for (int i = 0; i < t->natts; i++)
+		if (t->columns[i].role != WT_DROPPED && t->columns[i].source_is == WT_SOURCE_VALUE &&
+			strcmp(t->columns[i].source, source) == 0)
+			return &t->columns[i];
+	return NULL;
+}
+
 int
 wt_lookup_family(WtTable *t, const char *name)
 {

@@ -11,6 +11,10 @@
 /* Returns the index of an SQL column, -1 if there is none of that name. */
 extern int wt_lookup_column_index(WtTable *t, const char *name);
 
+/* Returns: the column of an index that has this column of the indexed table; NULL: there is none.
+ */
+extern const WtColumn *wt_lookup_column_of(const WtTable *t, const char *source);
+
 /* Returns the index of a family, -1 if there is none of that name. */
 extern int wt_lookup_family(WtTable *t, const char *name);
 
