@@ -721,6 +721,39 @@ DROP FUNCTION ix_before, ix_after;
 SELECT * FROM ix_state();
 DELETE FROM ix_t WHERE k >= 400;
 
+-- a cursor goes on with the rows of its snapshot, whatever it has changed itself
+CREATE FOREIGN TABLE ix_more (k int, a text COLLATE "C" NOT NULL, b int, up text COLLATE "C" GENERATED ALWAYS AS (upper(a)) STORED) SERVER widetable OPTIONS (key 'k');
+CREATE FOREIGN TABLE ix_more_a (a text COLLATE "C", k int) SERVER widetable OPTIONS (index_of 'ix_more', key 'a');
+CREATE FOREIGN TABLE ix_more_up (up text COLLATE "C", k int) SERVER widetable OPTIONS (index_of 'ix_more', key 'up');
+INSERT INTO ix_more SELECT i, 'v' || i % 50, i FROM generate_series(1, 2000) i;
+SELECT widetable.flush();
+ANALYZE ix_more;
+BEGIN;
+DECLARE c CURSOR FOR SELECT k, b FROM ix_more WHERE a >= 'v4' ORDER BY a, k;
+FETCH 2 FROM c;
+UPDATE ix_more SET a = 'v9' || a WHERE a LIKE 'v4%';
+DELETE FROM ix_more WHERE a LIKE 'v5%';
+FETCH 2 FROM c;
+MOVE FORWARD ALL IN c;
+COMMIT;
+SELECT count(*) FROM ix_more WHERE a LIKE 'v9v4%';
+-- every row has a value of a column that is NOT NULL, and a generated one has an index, too
+EXPLAIN (COSTS OFF) SELECT * FROM ix_more ORDER BY a LIMIT 1;
+SELECT c.* FROM ix_compare('SELECT k, up FROM ix_more WHERE up = ''V7''', 'SELECT k, a FROM ix_more ORDER BY a, k LIMIT 3') c;
+-- a trigger changes the row once more
+CREATE FUNCTION ix_again() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM widetable.put('ix_more', NEW.k, 'a', NEW.a || ' again'); RETURN NULL; END $$;
+CREATE TRIGGER again AFTER INSERT OR UPDATE ON ix_more FOR EACH ROW EXECUTE FUNCTION ix_again();
+INSERT INTO ix_more VALUES (3000, 'x', 1), (3001, 'x', 1);
+UPDATE ix_more SET b = 2, a = 'y' WHERE a = 'x again' AND k = 3000;
+DROP TRIGGER again ON ix_more;
+DROP FUNCTION ix_again;
+SELECT * FROM ix_more_a WHERE k >= 3000;
+\set VERBOSITY terse
+INSERT INTO ix_more VALUES (3002, repeat('x', 33000), 1);
+\set VERBOSITY default
+SELECT * FROM ix_check('ix_more');
+DROP FOREIGN TABLE ix_more CASCADE;
+
 -- a transaction whose changes are written to files before it ends
 BEGIN;
 SET LOCAL widetable.write_memory = '1MB';
