@@ -292,7 +292,7 @@ make_index(WtTable *table, WtTable *base)
 typedef struct CacheEntry
 {
 	Oid base;			  /* hash key */
-	uint64 invalidations; /* when it was made; 0: it is not complete */
+	uint64 invalidations; /* when it was made; PG_UINT64_MAX: it is not complete */
 	bool own;			  /* made of what this transaction has changed and not committed */
 	List *indexes;		  /* WtIndex */
 	MemoryContext cxt;
@@ -368,7 +368,7 @@ wt_index_list(WtTable *t)
 	/* a statement may still use what is old */
 	if (found && e->cxt != NULL)
 		wt_table_retire(e->cxt);
-	*e = (CacheEntry) {.base = t->relid};
+	*e = (CacheEntry) {.base = t->relid, .invalidations = PG_UINT64_MAX};
 	e->cxt = AllocSetContextCreate(CacheMemoryContext, "widetable indexes", ALLOCSET_SMALL_SIZES);
 	fill(e);
 	e->own = wt_batch_has_ddl();

@@ -165,16 +165,21 @@ followers_of(wide_table_id id)
 	return f;
 }
 
-/* Finds out whether something follows from the rows of a table, and sets t->derived. */
+/* Finds out whether something follows from the rows of a table, and sets t->derived.  A command
+ * that has dropped an index may have been rolled back since. */
 static wide_table_id
 find_derived(WtTable *t)
 {
 	WtEngineTable e;
+	uint64 now = wt_table_invalidations();
 
 	if (!wt_engine_table(t, false, &e))
 		return 0;
-	if (t->derived == WT_DERIVED_UNKNOWN)
+	if (t->derived == WT_DERIVED_UNKNOWN || t->derived_at != now)
+	{
 		t->derived = wt_index_list_stored(e.table) != NIL ? WT_DERIVED_SOME : WT_DERIVED_NONE;
+		t->derived_at = now;
+	}
 	return e.table;
 }
 
@@ -432,7 +437,7 @@ wt_row_change_begin_insert(WtTable *t, wide_bytes key)
 	wide_table_id id;
 	Followers *f;
 
-	if (t->derived == WT_DERIVED_NONE)
+	if (wt_table_is_followed_by_none(t))
 		return false;
 	id = find_derived(t);
 	if (t->derived != WT_DERIVED_SOME)

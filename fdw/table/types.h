@@ -196,6 +196,7 @@ typedef struct WtTable
 	bool unique;	/* no two rows have the same values in these */
 	bool immutable; /* rows are written once: of the table or of an index of it */
 	WtDerived derived;
+	uint64 derived_at; /* wt_table_invalidations() when that was found out */
 
 	/* families */
 	int nfamilies;
