@@ -19,6 +19,7 @@
 #include "catalog/indexing.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_depend.h"
+#include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/hsearch.h"
@@ -404,6 +405,13 @@ wt_index(Oid relid)
 		if (((WtIndex *) lfirst(lc))->relid == relid)
 			return lfirst(lc);
 	return NULL;
+}
+
+bool
+wt_index_lock(const WtIndex *x, LOCKMODE mode)
+{
+	LockRelationOid(x->relid, mode);
+	return SearchSysCacheExists1(RELOID, ObjectIdGetDatum(x->relid));
 }
 
 bool

@@ -14,8 +14,6 @@
 
 #include "access/xact.h"
 #include "lib/stringinfo.h"
-#include "storage/lmgr.h"
-#include "storage/lockdefs.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
@@ -91,8 +89,9 @@ make_base(Base *b, WtTable *t, List *indexes)
 	{
 		WtIndex *x = lfirst(lc);
 
-		/* as a statement that changes it: waits for commands that define it, or drop it */
-		LockRelationOid(x->relid, RowExclusiveLock);
+		/* as a statement that changes it */
+		if (!wt_index_lock(x, RowExclusiveLock))
+			continue;
 		if (!wt_engine_table(x->table, false, &b->xe[b->n]))
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

@@ -15,8 +15,6 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/restrictinfo.h"
 #include "parser/parsetree.h"
-#include "storage/lmgr.h"
-#include "storage/lockdefs.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
@@ -302,8 +300,9 @@ wt_index_use_find(PlannerInfo *root, RelOptInfo *rel)
 		WtIndex *x = lfirst(lc);
 		EntrySearch s = {rel, x, NIL};
 
-		/* it may be dropped or built anew meanwhile; the next statement sees that */
-		LockRelationOid(x->relid, AccessShareLock);
+		if (!wt_index_lock(x, AccessShareLock))
+			continue;
+		/* it may be built anew meanwhile; the next statement sees that */
 		if (ActiveSnapshotSet() && !wt_index_is_visible(x, GetActiveSnapshot()))
 			continue;
 		if (x->map < 0)
