@@ -182,7 +182,13 @@ CREATE FOREIGN TABLE bad (url text, n bigint OPTIONS (aggregate 'count(*)')) SER
 CREATE FOREIGN TABLE bad (url text, n bigint OPTIONS (aggregate 'count(*)')) SERVER widetable OPTIONS (rollup_of 'visits', key 'url', timezone 'Nowhere');
 CREATE FOREIGN TABLE sums (k int, n bigint) SERVER widetable OPTIONS (key 'k', families '{"d": {"merge": "sum"}}');
 CREATE FOREIGN TABLE bad (k int, n bigint OPTIONS (aggregate 'sum(n)')) SERVER widetable OPTIONS (rollup_of 'sums', key 'k');
-ALTER FOREIGN TABLE by_day ALTER COLUMN n OPTIONS (SET aggregate 'count(hits)');
+-- ALTER of its columns builds it anew
+BEGIN;
+ALTER FOREIGN TABLE by_day ALTER COLUMN with_hits OPTIONS (SET aggregate 'max(hits)');
+SELECT url, day, with_hits FROM by_day WHERE day = '2026-01-02' ORDER BY url;
+SELECT * FROM widetable.verify('visits');
+ROLLBACK;
+SELECT * FROM differences();
 CREATE ROLE roll_other;
 GRANT USAGE ON FOREIGN SERVER widetable TO roll_other;
 GRANT ALL ON SCHEMA roll TO roll_other;

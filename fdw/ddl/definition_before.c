@@ -136,6 +136,8 @@ read_before(Oid relid, Snapshot snapshot)
 	old_columns(snapshot, &def, c->relnatts);
 	/* by its present name, which the options have already */
 	wt_table_find_source(&def, GetForeignTable(relid)->options);
+	if (!OidIsValid(def.source))
+		wt_table_find_source(&def, def.options);
 	return wt_definition_parse(&def);
 }
 

@@ -19,6 +19,7 @@
 #include "catalog/indexing.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_depend.h"
+#include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/hsearch.h"
@@ -347,7 +348,7 @@ make_rollup(WtTable *table, WtTable *base)
 typedef struct CacheEntry
 {
 	Oid base;			  /* hash key */
-	uint64 invalidations; /* when it was made; 0: it is not complete */
+	uint64 invalidations; /* when it was made; PG_UINT64_MAX: it is not complete */
 	bool own;			  /* made of what this transaction has changed and not committed */
 	List *indexes;		  /* WtIndex */
 	List *rollups;		  /* WtRollup */
@@ -430,7 +431,7 @@ find_entry(WtTable *t)
 	/* a statement may still use what is old */
 	if (found && e->cxt != NULL)
 		wt_table_retire(e->cxt);
-	*e = (CacheEntry) {.base = t->relid};
+	*e = (CacheEntry) {.base = t->relid, .invalidations = PG_UINT64_MAX};
 	e->cxt = AllocSetContextCreate(CacheMemoryContext, "widetable indexes", ALLOCSET_SMALL_SIZES);
 	fill(e);
 	e->own = wt_batch_has_ddl();
@@ -508,6 +509,13 @@ wt_index_rollup(Oid relid)
 		if (((WtRollup *) lfirst(lc))->relid == relid)
 			return lfirst(lc);
 	return NULL;
+}
+
+bool
+wt_index_lock(const WtIndex *x, LOCKMODE mode)
+{
+	LockRelationOid(x->relid, mode);
+	return SearchSysCacheExists1(RELOID, ObjectIdGetDatum(x->relid));
 }
 
 bool

@@ -15,6 +15,7 @@
 #define WT_INDEX_H
 
 #include "nodes/pg_list.h"
+#include "storage/lockdefs.h"
 #include "utils/snapshot.h"
 
 #include "engine/wide.h"
@@ -58,6 +59,10 @@ extern List *wt_index_rollups_stored(wide_table_id id);
 
 /* Returns: the index with this oid; NULL: it is none. */
 extern WtIndex *wt_index(Oid relid);
+
+/* Locks the index to the end of the transaction, which waits for commands that define or drop it.
+ * Returns: false if it is gone. */
+extern bool wt_index_lock(const WtIndex *x, LOCKMODE mode);
 
 /* The same for roll-ups, lists of WtRollup. */
 extern List *wt_index_rollups(WtTable *t);

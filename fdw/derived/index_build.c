@@ -132,20 +132,55 @@ has_cells(const WtEntry *entry, const wide_row *row)
 	return n == entry->ncells;
 }
 
-/* Returns true if a value that has expired may be in the entry that was made for this one: its row
- * is found with NULL there, and a condition on NULL is none on the key. */
+/*
+ * Returns true if the row has another entry with the same first value: of a timed index, one whose
+ * other columns had values that have expired since.
+ */
 static bool
-may_be_expired(const WtIndex *x, wide_bytes key)
+has_older(const WtIndex *x, WtEngineScan *index, wide_bytes key)
 {
-	Datum *parts = palloc(sizeof(Datum) * x->table->nkeys);
-	bool *nulls = palloc(sizeof(bool) * x->table->nkeys), any = false;
+	wide_range range = {{key.data, wt_rowkey_prefix_length(x->table, key, 1)}, {NULL, 0}};
+	StringInfoData end, mine, other;
+	wide_row row;
+	bool found = false;
 
-	if (!x->timed)
-		return false;
-	(void) wt_rowkey_decode(x->table, key, NULL, parts, nulls);
-	for (int part = 0; part < x->table->nkeys; part++)
-		any |= nulls[part];
-	return any;
+	initStringInfo(&end);
+	initStringInfo(&mine);
+	initStringInfo(&other);
+	if (wt_rowkey_prefix_end(range.lo.data, range.lo.len, &end))
+		range.hi = wt_bytes_of(&end);
+	wt_entry_row_key(x, key, &mine);
+	wt_engine_scan_restart(index, &range, 1);
+	while (!found && wt_engine_scan_next(index, &row))
+	{
+		resetStringInfo(&other);
+		wt_entry_row_key(x, row.key, &other);
+		found = wt_bytes_cmp(wt_bytes_of(&mine), wt_bytes_of(&other)) == 0;
+	}
+	return found;
+}
+
+/* Looks for an entry that a row has. */
+static void
+compare_entry(const WtIndex *x, WtEngineScan *index, const WtEntry *entry, WtIndexProblem report,
+			  void *arg)
+{
+	StringInfoData buf;
+	wide_range range;
+	wide_row row;
+
+	initStringInfo(&buf);
+	range = wt_cell_read_row_range(entry->key, &buf);
+	wt_engine_scan_restart(index, &range, 1);
+	if (wt_engine_scan_next(index, &row))
+	{
+		if (!x->timed && !has_cells(entry, &row))
+			report(arg, x,
+				   psprintf("entry %s has other values than its row",
+							wt_key_text(x->table, entry->key)));
+	}
+	else if (!x->timed || !has_older(x, index, entry->key))
+		report(arg, x, psprintf("a row has no entry %s", wt_key_text(x->table, entry->key)));
 }
 
 /* Looks for the entries of each row. */
@@ -171,29 +206,9 @@ compare_rows(const WtIndex *x, const WtEngineTable *e, WtIndexProblem report, vo
 		if (!wt_base_reader_next(r))
 			break;
 		all = entries_of(x, r);
-		MemoryContextSwitchTo(old);
 		for (int i = 0; i < all.n; i++)
-		{
-			wide_range range;
-			wide_row row;
-			StringInfoData buf;
-
-			initStringInfo(&buf);
-			range = wt_cell_read_row_range(all.list[i].key, &buf);
-			wt_engine_scan_restart(index, &range, 1);
-			if (!wt_engine_scan_next(index, &row))
-			{
-				if (!may_be_expired(x, all.list[i].key))
-					report(arg, x,
-						   psprintf("a row has no entry %s",
-									wt_key_text(x->table, all.list[i].key)));
-			}
-			else if (!x->timed && !has_cells(&all.list[i], &row))
-				report(arg, x,
-					   psprintf("entry %s has other values than its row",
-								wt_key_text(x->table, all.list[i].key)));
-			pfree(buf.data);
-		}
+			compare_entry(x, index, &all.list[i], report, arg);
+		MemoryContextSwitchTo(old);
 	}
 	MemoryContextSwitchTo(old);
 	wt_base_reader_close(r);

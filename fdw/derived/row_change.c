@@ -209,18 +209,23 @@ followers_of(wide_table_id id)
 	return f;
 }
 
-/* Finds out whether something follows from the rows of a table, and sets t->derived. */
+/* Finds out whether something follows from the rows of a table, and sets t->derived.  A command
+ * that has dropped an index may have been rolled back since. */
 static wide_table_id
 find_derived(WtTable *t)
 {
 	WtEngineTable e;
+	uint64 now = wt_table_invalidations();
 
 	if (!wt_engine_table(t, false, &e))
 		return 0;
-	if (t->derived == WT_DERIVED_UNKNOWN)
+	if (t->derived == WT_DERIVED_UNKNOWN || t->derived_at != now)
+	{
 		t->derived = wt_index_list_stored(e.table) != NIL || wt_index_rollups_stored(e.table) != NIL
 						 ? WT_DERIVED_SOME
 						 : WT_DERIVED_NONE;
+		t->derived_at = now;
+	}
 	return e.table;
 }
 
@@ -243,7 +248,7 @@ check_seen(Base *b, wide_bytes key)
 				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
 				 errmsg("could not serialize access due to concurrent update"),
 				 errdetail("A row of \"%s\", from which others follow, was changed by another "
-						   "transaction.",
+						   "transaction, or a value of it has expired.",
 						   get_rel_name(b->t->relid))));
 }
 
@@ -524,7 +529,7 @@ wt_row_change_begin_insert(WtTable *t, wide_bytes key)
 	wide_table_id id;
 	Followers *f;
 
-	if (t->derived == WT_DERIVED_NONE)
+	if (wt_table_is_followed_by_none(t))
 		return false;
 	id = find_derived(t);
 	if (t->derived != WT_DERIVED_SOME)

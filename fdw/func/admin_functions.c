@@ -334,10 +334,8 @@ verify_indexes(WtTable *t, ReturnSetInfo *rsinfo)
 	if (t->index_of != NULL && wt_index(t->relid) != NULL)
 		wt_index_verify(wt_index(t->relid), add_difference, rsinfo);
 	foreach(lc, wt_index_list(t))
-	{
-		LockRelationOid(((WtIndex *) lfirst(lc))->relid, AccessShareLock);
-		wt_index_verify(lfirst(lc), add_difference, rsinfo);
-	}
+		if (wt_index_lock(lfirst(lc), AccessShareLock))
+			wt_index_verify(lfirst(lc), add_difference, rsinfo);
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_verify);

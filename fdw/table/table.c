@@ -377,6 +377,12 @@ wt_table_invalidations(void)
 	return invalidations;
 }
 
+bool
+wt_table_is_followed_by_none(const WtTable *t)
+{
+	return t->derived == WT_DERIVED_NONE && t->derived_at == invalidations;
+}
+
 void
 wt_table_retire(MemoryContext cxt)
 {

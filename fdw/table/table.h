@@ -31,6 +31,9 @@ extern WtTable *wt_table_unlocked(Oid relid);
  */
 extern uint64 wt_table_invalidations(void);
 
+/* Returns true if it is known that no other table follows from the rows of this one. */
+extern bool wt_table_is_followed_by_none(const WtTable *t);
+
 /* Frees the context at the end of the transaction: running statements may use what it has. */
 extern void wt_table_retire(MemoryContext cxt);
 

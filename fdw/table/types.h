@@ -216,6 +216,7 @@ typedef struct WtTable
 	char *rollup_of; /* option rollup_of: the table whose rows are counted; NULL: no roll-up */
 	char *timezone;	 /* of a roll-up's expressions; NULL: not stated */
 	WtDerived derived;
+	uint64 derived_at; /* wt_table_invalidations() when that was found out */
 
 	/* families */
 	int nfamilies;

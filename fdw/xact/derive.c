@@ -6,6 +6,8 @@
 
 #include "fdw/xact/derive.h"
 
+#include "fdw/table/table.h"
+
 static const WtDerive *derive = NULL;
 static bool unsettled = false; /* a row has been changed from which something follows */
 
@@ -18,7 +20,7 @@ wt_derive_register(const WtDerive *d)
 void
 wt_derive_before(WtTable *t, wide_bytes key)
 {
-	if (likely(t->derived == WT_DERIVED_NONE))
+	if (likely(wt_table_is_followed_by_none(t)))
 		return;
 	derive->before(t, key);
 	unsettled |= t->derived == WT_DERIVED_SOME;
@@ -28,7 +30,7 @@ int64
 wt_derive_before_put(WtTable *t, wide_family_id family, wide_bytes key, wide_bytes qual, int64 ts,
 					 int64 floor_ts, int64 ttl_us)
 {
-	if (likely(t->derived == WT_DERIVED_NONE))
+	if (likely(wt_table_is_followed_by_none(t)))
 		return ts;
 	wt_derive_before(t, key);
 	return t->derived == WT_DERIVED_SOME
