@@ -252,6 +252,25 @@ project(WtIndex *x)
 	x->projection = p;
 }
 
+/* Returns true if the column shows exactly what was written to it: not 1 for 1.00. */
+static bool
+shows_what_is_written(const WtColumn *c)
+{
+	if (c->role != WT_CELL)
+		return true;
+	switch (c->enc)
+	{
+		case WT_ENC_ORDERED:
+			return c->typid != NUMERICOID && c->typid != FLOAT4OID && c->typid != FLOAT8OID &&
+				   c->typid != INTERVALOID;
+		case WT_ENC_DECIMAL:
+		case WT_ENC_NESTED:
+			return false;
+		default:
+			return true;
+	}
+}
+
 /* Makes an index, in CurrentMemoryContext. */
 static WtIndex *
 make_index(WtTable *table, WtTable *base)
@@ -280,6 +299,7 @@ make_index(WtTable *table, WtTable *base)
 		if (x->source[i] < 0)
 			continue;
 		x->read[x->source[i]] = true;
+		x->immutable &= shows_what_is_written(&base->columns[x->source[i]]);
 		if (c->source_is != WT_SOURCE_VALUE)
 			x->map = x->source[i];
 	}
