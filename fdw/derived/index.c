@@ -40,6 +40,25 @@
 
 /* ------------------------------------------------------------ definitions */
 
+/* Errors: 42809, 42804 if the column cannot have entries of a map. */
+static void
+check_entry_column(WtTable *index, WtTable *base, const WtColumn *c, const WtColumn *b)
+{
+	if (b->role != WT_MAP)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("column \"%s\" of table \"%s\" is no map", b->name,
+						get_rel_name(base->relid)),
+				 errdetail("Index \"%s\" has entries of it in column \"%s\".",
+						   get_rel_name(index->relid), c->name)));
+	if ((c->typid != TEXTOID && c->typid != VARCHAROID) || c->typmod >= 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("column \"%s\" of index \"%s\" must have type text", c->name,
+						get_rel_name(index->relid)),
+				 errdetail("It has entries of map column \"%s\".", b->name)));
+}
+
 /* Errors: 42804, 0A000, 42703 if the column cannot be what its options say. */
 static void
 check_column(WtTable *index, WtTable *base, const WtColumn *c)
@@ -56,19 +75,7 @@ check_column(WtTable *index, WtTable *base, const WtColumn *c)
 						 "with another name.")));
 	if (c->source_is != WT_SOURCE_VALUE)
 	{
-		if (b->role != WT_MAP)
-			ereport(ERROR,
-					(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-					 errmsg("column \"%s\" of table \"%s\" is no map", b->name,
-							get_rel_name(base->relid)),
-					 errdetail("Index \"%s\" has entries of it in column \"%s\".",
-							   get_rel_name(index->relid), c->name)));
-		if (c->typid != TEXTOID && c->typid != VARCHAROID)
-			ereport(ERROR,
-					(errcode(ERRCODE_DATATYPE_MISMATCH),
-					 errmsg("column \"%s\" of index \"%s\" must have type text", c->name,
-							get_rel_name(index->relid)),
-					 errdetail("It has entries of map column \"%s\".", b->name)));
+		check_entry_column(index, base, c, b);
 		return;
 	}
 	if (b->role != WT_KEY && b->role != WT_CELL)

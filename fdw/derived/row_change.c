@@ -199,8 +199,8 @@ check_seen(Base *b, wide_bytes key)
 		ereport(ERROR,
 				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
 				 errmsg("could not serialize access due to concurrent update"),
-				 errdetail("A row of \"%s\", which has indexes, was changed by another transaction, or "
-						   "a value of it has expired.",
+				 errdetail("A row of \"%s\", which has indexes, was changed by another "
+						   "transaction, or a value of it has expired.",
 						   get_rel_name(b->t->relid))));
 }
 
