@@ -12,6 +12,13 @@
 #include "fdw/row/cell_read.h"
 #include "fdw/store/bytes.h"
 #include "fdw/store/clock.h"
+#include "fdw/store/store.h"
+
+int64
+wt_base_reader_present(void)
+{
+	return Max(wt_clock_now(), wide_timestamp_newest(wt_store_db()));
+}
 
 WtBaseReader *
 wt_base_reader_open(WtTable *t, const bool *read, Snapshot snapshot)
@@ -81,7 +88,7 @@ wt_base_reader_start(WtBaseReader *r)
 bool
 wt_base_reader_next(WtBaseReader *r)
 {
-	int64 now = wt_clock_now();
+	int64 now = wt_base_reader_present();
 
 
 	r->found = wt_reader_next_of_scan(r->reader, r->scan, r->values, r->nulls);

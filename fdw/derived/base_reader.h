@@ -22,7 +22,8 @@ typedef struct WtBaseReader
 	/* the row last read, by column */
 	Datum *values;
 	bool *nulls;
-	int64 *stamps; /* of cells whose timestamp is ahead of the clock; else PG_INT64_MIN */
+	int64
+		*stamps; /* of cells whose timestamp is above wt_base_reader_present(); else PG_INT64_MIN */
 
 	/* private */
 	bool found;
@@ -31,6 +32,10 @@ typedef struct WtBaseReader
 	WtEngineScan *scan; /* NULL: not open */
 	StringInfoData range;
 } WtBaseReader;
+
+/* Returns a time that all timestamps which commits assign from now on are above: the present one,
+ * or the newest that was assigned, after a clock that was ahead. */
+extern int64 wt_base_reader_present(void);
 
 /*
  * Makes a reader of these columns; read: by column.  It lives in CurrentMemoryContext; what is open

@@ -73,6 +73,25 @@ check_value(WtTable *index, WtTable *base, const WtColumn *c, const WtColumn *b)
 				 errdetail("Its family has a merge operator: who adds to it does not read it.")));
 }
 
+/* Errors: 42809, 42804 if the column cannot have entries of a map. */
+static void
+check_entry_column(WtTable *index, WtTable *base, const WtColumn *c, const WtColumn *b)
+{
+	if (b->role != WT_MAP)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("column \"%s\" of table \"%s\" is no map", b->name,
+						get_rel_name(base->relid)),
+				 errdetail("Index \"%s\" has entries of it in column \"%s\".",
+						   get_rel_name(index->relid), c->name)));
+	if ((c->typid != TEXTOID && c->typid != VARCHAROID) || c->typmod >= 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("column \"%s\" of index \"%s\" must have type text", c->name,
+						get_rel_name(index->relid)),
+				 errdetail("It has entries of map column \"%s\".", b->name)));
+}
+
 /* Errors: 42804, 0A000, 42703 if the column cannot be what its options say. */
 static void
 check_column(WtTable *index, WtTable *base, const WtColumn *c)
@@ -89,19 +108,7 @@ check_column(WtTable *index, WtTable *base, const WtColumn *c)
 						 "with another name.")));
 	if (c->source_is != WT_SOURCE_VALUE)
 	{
-		if (b->role != WT_MAP)
-			ereport(ERROR,
-					(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-					 errmsg("column \"%s\" of table \"%s\" is no map", b->name,
-							get_rel_name(base->relid)),
-					 errdetail("Index \"%s\" has entries of it in column \"%s\".",
-							   get_rel_name(index->relid), c->name)));
-		if (c->typid != TEXTOID && c->typid != VARCHAROID)
-			ereport(ERROR,
-					(errcode(ERRCODE_DATATYPE_MISMATCH),
-					 errmsg("column \"%s\" of index \"%s\" must have type text", c->name,
-							get_rel_name(index->relid)),
-					 errdetail("It has entries of map column \"%s\".", b->name)));
+		check_entry_column(index, base, c, b);
 		return;
 	}
 	if (b->role != WT_KEY && b->role != WT_CELL)
@@ -295,6 +302,25 @@ project(WtIndex *x)
 	x->projection = p;
 }
 
+/* Returns true if the column shows exactly what was written to it: not 1 for 1.00. */
+static bool
+shows_what_is_written(const WtColumn *c)
+{
+	if (c->role != WT_CELL)
+		return true;
+	switch (c->enc)
+	{
+		case WT_ENC_ORDERED:
+			return c->typid != NUMERICOID && c->typid != FLOAT4OID && c->typid != FLOAT8OID &&
+				   c->typid != INTERVALOID;
+		case WT_ENC_DECIMAL:
+		case WT_ENC_NESTED:
+			return false;
+		default:
+			return true;
+	}
+}
+
 /* Makes an index, in CurrentMemoryContext. */
 static WtIndex *
 make_index(WtTable *table, WtTable *base)
@@ -324,6 +350,7 @@ make_index(WtTable *table, WtTable *base)
 		if (x->source[i] < 0)
 			continue;
 		x->read[x->source[i]] = true;
+		x->immutable &= shows_what_is_written(&base->columns[x->source[i]]);
 		if (c->source_is != WT_SOURCE_VALUE)
 			x->map = x->source[i];
 	}

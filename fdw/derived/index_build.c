@@ -254,7 +254,7 @@ compare_entries(const WtIndex *x, const WtEngineTable *e, WtIndexProblem report,
 }
 
 void
-wt_index_verify(const WtIndex *x, WtIndexProblem report, void *arg)
+wt_index_build_verify(const WtIndex *x, WtIndexProblem report, void *arg)
 {
 	WtEngineTable e, base;
 

@@ -22,6 +22,6 @@ extern void wt_index_build_progress(const WtIndex *x);
 typedef void (*WtIndexProblem)(void *arg, const WtIndex *x, const char *problem);
 
 /* Compares the index with its table, as the active snapshot sees both. */
-extern void wt_index_verify(const WtIndex *x, WtIndexProblem report, void *arg);
+extern void wt_index_build_verify(const WtIndex *x, WtIndexProblem report, void *arg);
 
 #endif /* WT_INDEX_BUILD_H */

@@ -368,7 +368,7 @@ compare_row(AllGroups *g, const WtEngineTable *e, const wide_row *row, const wid
 }
 
 void
-wt_rollup_verify(const WtRollup *r, WtRollupProblem report, void *arg)
+wt_rollup_build_verify(const WtRollup *r, WtRollupProblem report, void *arg)
 {
 	static const wide_range whole = {{(const uint8 *) "", 0}, {NULL, 0}};
 	wide_scan_family fams[WT_MAX_FAMILIES];

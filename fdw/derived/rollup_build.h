@@ -21,6 +21,6 @@ typedef void (*WtRollupProblem)(void *arg, const WtRollup *r, const char *proble
  * both.  Sums of doubles may differ by what rounding makes of them.  Counts of distinct values are
  * not compared, nor roll-ups of tables whose rows expire.
  */
-extern void wt_rollup_verify(const WtRollup *r, WtRollupProblem report, void *arg);
+extern void wt_rollup_build_verify(const WtRollup *r, WtRollupProblem report, void *arg);
 
 #endif /* WT_ROLLUP_BUILD_H */

@@ -29,7 +29,6 @@
 #include "fdw/derived/unique.h"
 #include "fdw/row/cell_read.h"
 #include "fdw/store/bytes.h"
-#include "fdw/store/clock.h"
 #include "fdw/store/row_lock.h"
 #include "fdw/table/key_text.h"
 #include "fdw/table/lookup.h"
@@ -482,7 +481,8 @@ fix_timestamp(WtTable *t, wide_family_id family, wide_bytes key, wide_bytes qual
 	wt_change_put(t, family, key, qual, ref.ts, PG_INT64_MIN, 0, ref.value);
 }
 
-/* Returns the timestamp of the newest version of an indexed cell if it is ahead of the clock. */
+/* Returns the timestamp of the newest version of an indexed cell if the commit would assign one
+ * that may be below; else PG_INT64_MIN. */
 static int64
 ahead(Base *b, int col, wide_family_id family, wide_bytes key, wide_bytes qual)
 {
@@ -491,7 +491,7 @@ ahead(Base *b, int col, wide_family_id family, wide_bytes key, wide_bytes qual)
 	if (b->t->columns[col].role != WT_MAP)
 		return b->row->stamps[col];
 	wt_cell_read_newest(NULL, key, &ref, 1);
-	return ref.found && ref.floor_ts > wt_clock_now() ? ref.floor_ts : PG_INT64_MIN;
+	return ref.found && ref.floor_ts > wt_base_reader_present() ? ref.floor_ts : PG_INT64_MIN;
 }
 
 static int64
@@ -509,14 +509,16 @@ before_put(WtTable *t, wide_family_id family, wide_bytes key, wide_bytes qual, i
 			refuse_ttl(b, col >= 0 ? &b->t->columns[col] : NULL, key);
 		if (col < 0 || row.blind)
 			continue;
-		if (ts != WIDE_TS_AUTO)
+		if (ts == WIDE_TS_AUTO)
 		{
-			if (ts > wt_clock_now())
-				fix_timestamp(t, family, key, qual);
-			b->row->stamps[col] = Max(b->row->stamps[col], ts > wt_clock_now() ? ts : PG_INT64_MIN);
+			if (floor_ts == PG_INT64_MIN && ahead(b, col, family, key, qual) != PG_INT64_MIN)
+				ts = wt_base_reader_present();
 		}
-		else if (floor_ts == PG_INT64_MIN && ahead(b, col, family, key, qual) != PG_INT64_MIN)
-			ts = wt_clock_now();
+		else if (ts > wt_base_reader_present())
+		{
+			fix_timestamp(t, family, key, qual);
+			b->row->stamps[col] = Max(b->row->stamps[col], ts);
+		}
 	}
 	return ts;
 }

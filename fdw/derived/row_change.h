@@ -12,7 +12,8 @@
  *	  newest state has it, or the change is a conflict (40001): the entries that the newest state
  *	  asks for would be wrong for the transaction itself.
  *	- A timestamp that the engine assigns at commit cannot decide which version a row shows: before
- *	  a version that lies ahead of the clock, a put without timestamp gets the present time at once.
+ *	  a version that lies ahead of the clock, and of all timestamps assigned so far, a put without
+ *	  timestamp gets the present time at once.
  */
 #ifndef WT_ROW_CHANGE_H
 #define WT_ROW_CHANGE_H

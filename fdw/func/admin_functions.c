@@ -317,11 +317,11 @@ verify_rollups(WtTable *t, ReturnSetInfo *rsinfo)
 	ListCell *lc;
 
 	if (t->rollup_of != NULL && wt_index_rollup(t->relid) != NULL)
-		wt_rollup_verify(wt_index_rollup(t->relid), add_rollup_difference, rsinfo);
+		wt_rollup_build_verify(wt_index_rollup(t->relid), add_rollup_difference, rsinfo);
 	foreach(lc, wt_index_rollups(t))
 	{
 		LockRelationOid(((WtRollup *) lfirst(lc))->relid, AccessShareLock);
-		wt_rollup_verify(lfirst(lc), add_rollup_difference, rsinfo);
+		wt_rollup_build_verify(lfirst(lc), add_rollup_difference, rsinfo);
 	}
 }
 
@@ -332,10 +332,10 @@ verify_indexes(WtTable *t, ReturnSetInfo *rsinfo)
 	ListCell *lc;
 
 	if (t->index_of != NULL && wt_index(t->relid) != NULL)
-		wt_index_verify(wt_index(t->relid), add_difference, rsinfo);
+		wt_index_build_verify(wt_index(t->relid), add_difference, rsinfo);
 	foreach(lc, wt_index_list(t))
 		if (wt_index_lock(lfirst(lc), AccessShareLock))
-			wt_index_verify(lfirst(lc), add_difference, rsinfo);
+			wt_index_build_verify(lfirst(lc), add_difference, rsinfo);
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_verify);
