@@ -12,7 +12,7 @@ REVOKE USAGE ON FOREIGN SERVER widetable FROM PUBLIC;
 -- has a hook. For CREATE FOREIGN TABLE it says which privilege is missing and how it is granted.
 DROP EVENT TRIGGER widetable_ddl_command_start;
 CREATE EVENT TRIGGER widetable_ddl_command_start ON ddl_command_start
-    WHEN TAG IN ('DROP EXTENSION', 'DROP SCHEMA', 'DROP OWNED', 'CREATE FOREIGN TABLE')
+    WHEN TAG IN ('DROP EXTENSION', 'DROP SCHEMA', 'DROP OWNED', 'CREATE FOREIGN TABLE', 'ALTER FOREIGN TABLE', 'ALTER TABLE')
     EXECUTE FUNCTION @extschema@.ddl_command_start();
 
 -- The functions of the event triggers run for every command in the database that defines something. They must not fail

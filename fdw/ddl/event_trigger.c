@@ -43,12 +43,15 @@
 #include "fdw/table/table_name.h"
 #include "fdw/xact/batch.h"
 
+static void (*before_alter)(const AlterTableStmt *stmt) = NULL;
 static void (*names_changed)(List *relids) = NULL;
 static void (*table_defined)(Oid relid) = NULL;
 
 void
-wt_event_trigger_on_define(void (*names)(List *relids), void (*defined)(Oid relid))
+wt_event_trigger_on_define(void (*alter)(const AlterTableStmt *stmt), void (*names)(List *relids),
+						   void (*defined)(Oid relid))
 {
+	before_alter = alter;
 	names_changed = names;
 	table_defined = defined;
 }
@@ -301,6 +304,8 @@ wt_ddl_command_start(PG_FUNCTION_ARGS)
 	if (stmt != NULL && IsA(stmt, CreateForeignTableStmt) &&
 		!((CreateForeignTableStmt *) stmt)->base.if_not_exists)
 		check_server_usage((CreateForeignTableStmt *) stmt);
+	if (stmt != NULL && IsA(stmt, AlterTableStmt) && before_alter != NULL)
+		before_alter((AlterTableStmt *) stmt);
 	error_context_stack = context;
 	PG_RETURN_NULL();
 }

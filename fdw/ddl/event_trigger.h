@@ -5,16 +5,19 @@
 #ifndef WT_EVENT_TRIGGER_H
 #define WT_EVENT_TRIGGER_H
 
+#include "nodes/parsenodes.h"
 #include "nodes/pg_list.h"
 
 /* Installs the hook on dropped objects. */
 extern void wt_event_trigger_init(void);
 
 /*
- * Sets what is called at the end of a command that defines foreign tables: names before their
+ * Sets what is called: alter before ALTER of a table; at the end of a command that defines foreign
+ * tables, names before their
  * definitions are parsed, with the oids of all of them; defined after the stored table of each
  * agrees with it.  Other relations may be among the oids.
  */
-extern void wt_event_trigger_on_define(void (*names)(List *relids), void (*defined)(Oid relid));
+extern void wt_event_trigger_on_define(void (*alter)(const AlterTableStmt *stmt),
+									   void (*names)(List *relids), void (*defined)(Oid relid));
 
 #endif /* WT_EVENT_TRIGGER_H */

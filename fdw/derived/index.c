@@ -10,20 +10,13 @@
 
 #include "fdw/derived/index.h"
 
-#include "access/genam.h"
 #include "access/htup_details.h"
-#include "access/table.h"
 #include "access/transam.h"
 #include "access/xact.h"
-#include "catalog/dependency.h"
-#include "catalog/indexing.h"
 #include "catalog/pg_class.h"
-#include "catalog/pg_depend.h"
 #include "storage/lmgr.h"
 #include "utils/builtins.h"
-#include "utils/fmgroids.h"
 #include "utils/hsearch.h"
-#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -31,6 +24,7 @@
 #include "utils/syscache.h"
 
 #include "fdw/ddl/binding.h"
+#include "fdw/derived/dependency.h"
 #include "fdw/derived/rollup.h"
 #include "fdw/table/definition.h"
 #include "fdw/table/encoding.h"
@@ -384,33 +378,6 @@ typedef struct CacheEntry
 
 static HTAB *cache = NULL;
 
-List *
-wt_index_oids(Oid base)
-{
-	Relation depend = table_open(DependRelationId, AccessShareLock);
-	ScanKeyData keys[2];
-	SysScanDesc scan;
-	HeapTuple tup;
-	List *out = NIL;
-
-	ScanKeyInit(&keys[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(RelationRelationId));
-	ScanKeyInit(&keys[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(base));
-	scan = systable_beginscan(depend, DependReferenceIndexId, true, NULL, 2, keys);
-	while (HeapTupleIsValid(tup = systable_getnext(scan)))
-	{
-		Form_pg_depend d = (Form_pg_depend) GETSTRUCT(tup);
-
-		if (d->classid == RelationRelationId && d->objsubid == 0 && d->deptype == DEPENDENCY_AUTO &&
-			get_rel_relkind(d->objid) == RELKIND_FOREIGN_TABLE)
-			out = list_append_unique_oid(out, d->objid);
-	}
-	systable_endscan(scan);
-	table_close(depend, AccessShareLock);
-	return out;
-}
-
 static void
 fill(CacheEntry *e)
 {
@@ -420,7 +387,7 @@ fill(CacheEntry *e)
 	WtTable *base = wt_table_unlocked(e->base);
 	const char *missing;
 
-	foreach(lc, base != NULL ? wt_index_oids(e->base) : NIL)
+	foreach(lc, base != NULL ? wt_dependency_find(e->base) : NIL)
 	{
 		WtTable *t = wt_table_unlocked(lfirst_oid(lc));
 

@@ -68,9 +68,6 @@ extern bool wt_index_lock(const WtIndex *x, LOCKMODE mode);
 extern List *wt_index_rollups(WtTable *t);
 extern WtRollup *wt_index_rollup(Oid relid);
 
-/* Returns: the oids of the indexes and roll-ups that the catalogs have for the foreign table. */
-extern List *wt_index_oids(Oid base);
-
 /*
  * Returns true if the snapshot sees what the index had when it was made, and all changes since: an
  * older one would miss entries.

@@ -23,8 +23,11 @@
 #include "catalog/objectaddress.h"
 #include "catalog/pg_class.h"
 #include "commands/defrem.h"
+#include "commands/event_trigger.h"
+#include "commands/tablecmds.h"
 #include "foreign/foreign.h"
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
 #include "pgtime.h"
 #include "storage/lmgr.h"
 #include "storage/lockdefs.h"
@@ -41,6 +44,7 @@
 #include "fdw/ddl/engine_table.h"
 #include "fdw/ddl/event_trigger.h"
 #include "fdw/ddl/stored_table.h"
+#include "fdw/derived/dependency.h"
 #include "fdw/derived/index.h"
 #include "fdw/derived/index_build.h"
 #include "fdw/derived/online_build.h"
@@ -83,31 +87,6 @@ invalidate(Oid relid)
 
 	foreach(lc, tables_on(relid))
 		CacheInvalidateRelcacheByRelid(lfirst_oid(lc));
-}
-
-/* The index is dropped with its table, and with each of the columns that it has. */
-static void
-record_dependencies(WtTable *index, WtTable *base)
-{
-	ObjectAddress me, other;
-
-	/* those of what it had before */
-	(void) deleteDependencyRecordsForClass(RelationRelationId, index->relid, RelationRelationId,
-										   DEPENDENCY_AUTO);
-	ObjectAddressSet(me, RelationRelationId, index->relid);
-	ObjectAddressSet(other, RelationRelationId, base->relid);
-	recordDependencyOn(&me, &other, DEPENDENCY_AUTO);
-	for (int i = 0; i < index->natts; i++)
-	{
-		int b = index->columns[i].role == WT_DROPPED
-					? -1
-					: wt_lookup_column_index(base, index->columns[i].source);
-
-		if (b < 0)
-			continue;
-		ObjectAddressSubSet(other, RelationRelationId, base->relid, base->columns[b].attno);
-		recordDependencyOn(&me, &other, DEPENDENCY_AUTO);
-	}
 }
 
 /* Writes option index_of or rollup_of with the table's present name and schema. */
@@ -195,31 +174,6 @@ build(Oid relid)
 		wt_catalog_option_drop_table(relid, "progress");
 }
 
-/* The table is dropped with the one that it is of. */
-static void
-record_base(const WtTable *t)
-{
-	ObjectAddress me, base;
-
-	ObjectAddressSet(me, RelationRelationId, t->relid);
-	ObjectAddressSet(base, RelationRelationId, t->source);
-	recordDependencyOn(&me, &base, DEPENDENCY_AUTO);
-}
-
-/* The roll-up is dropped with its table, and with what its expressions name. */
-static void
-record_rollup(const WtRollup *r)
-{
-	ObjectAddress me;
-
-	ObjectAddressSet(me, RelationRelationId, r->relid);
-	record_base(r->table);
-	for (int i = 0; i < r->n; i++)
-		if (r->columns[i].expr != NULL)
-			recordDependencyOnSingleRelExpr(&me, r->columns[i].expr, r->base->relid,
-											DEPENDENCY_NORMAL, DEPENDENCY_AUTO, false);
-}
-
 /* CREATE of a roll-up: checks it, and records what it depends on. */
 static void
 create_rollup(WtTable *t)
@@ -229,7 +183,7 @@ create_rollup(WtTable *t)
 
 	state_name(t, t->source);
 	state_expressions(r);
-	record_rollup(r);
+	wt_dependency_record_rollup(r);
 	relation_close(rel, NoLock);
 }
 
@@ -285,6 +239,37 @@ will_be_completed(WtTable *t, WtTable *base)
 	return !complete && !check_function_bodies;
 }
 
+/*
+ * Adds columns for those of the table's key that the index has none of: an entry has the key of its
+ * row.  Returns: the index with them.
+ */
+static WtTable *
+add_key_columns(WtTable *index, WtTable *base)
+{
+	List *cmds = NIL;
+
+	for (int part = 0; part < base->nkeys; part++)
+	{
+		const WtColumn *b = wt_key_column(base, part);
+		AlterTableCmd *cmd;
+
+		if (wt_lookup_column_of(index, b->name) != NULL)
+			continue;
+		cmd = makeNode(AlterTableCmd);
+		cmd->subtype = AT_AddColumn;
+		cmd->def = (Node *) makeColumnDef(b->name, OidIsValid(b->domain) ? b->domain : b->typid,
+										  b->typmod, b->collation);
+		cmds = lappend(cmds, cmd);
+	}
+	if (cmds == NIL)
+		return index;
+	EventTriggerAlterTableStart((Node *) makeNode(AlterTableStmt));
+	AlterTableInternal(index->relid, cmds, false);
+	EventTriggerAlterTableEnd();
+	CommandCounterIncrement();
+	return wt_table(index->relid);
+}
+
 /* The index is new, or has other columns than before. */
 static void
 create(WtTable *index)
@@ -296,17 +281,20 @@ create(WtTable *index)
 	if (!wt_owns_table(base))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_FOREIGN_TABLE, get_rel_name(base));
 	if (index->index_of != NULL && !partly)
+	{
+		index = add_key_columns(index, wt_table(base));
 		wt_index_check(index, wt_table(base));
+	}
 	if (wt_binding_find(index->relid, &wt) != WIDE_OK)
 		elog(ERROR, "index \"%s\" is not stored", get_rel_name(index->relid));
 	lock_writers_out(base);
 	if (index->index_of != NULL)
 	{
 		state_name(index, base);
-		record_dependencies(index, wt_table(base));
+		wt_dependency_record_index(index, wt_table(base));
 	}
 	else if (partly)
-		record_base(index);
+		wt_dependency_record_table(index);
 	else
 		create_rollup(index);
 	CommandCounterIncrement();
@@ -463,7 +451,8 @@ follow_names(List *relids)
 	foreach(lc, relids)
 	{
 		Oid base = lfirst_oid(lc);
-		List *indexes = get_rel_relkind(base) == RELKIND_FOREIGN_TABLE ? wt_index_oids(base) : NIL;
+		List *indexes = get_rel_relkind(base) == RELKIND_FOREIGN_TABLE ? wt_dependency_find(base)
+																	   : NIL;
 		WtTable *before = indexes != NIL ? wt_definition_before(base) : NULL;
 
 		foreach(lc2, indexes)
@@ -489,6 +478,17 @@ follow_names(List *relids)
 	}
 }
 
+/* The table has another owner: so do its indexes and roll-ups. */
+static void
+follow_owner(WtTable *t)
+{
+	ListCell *lc;
+
+	foreach(lc, wt_dependency_find(t->relid))
+		ATExecChangeOwner(lfirst_oid(lc), t->owner, true, AccessExclusiveLock);
+	CommandCounterIncrement();
+}
+
 /* A command has changed the definition of a table that may have indexes. */
 static void
 alter_base(WtTable *t)
@@ -498,10 +498,12 @@ alter_base(WtTable *t)
 	ListCell *lc;
 
 	foreach(lc, tables_on(t->relid))
-		all = list_concat_unique_oid(all, wt_index_oids(lfirst_oid(lc)));
+		all = list_concat_unique_oid(all, wt_dependency_find(lfirst_oid(lc)));
 	if (all == NIL)
 		return;
 	before = wt_definition_before(t->relid);
+	if (before != NULL && before->owner != t->owner)
+		follow_owner(t);
 	if (before != NULL && same_columns(before, t) && same_families(before, t) &&
 		before->existence_projected == t->existence_projected)
 	{
@@ -553,7 +555,7 @@ defined(Oid relid)
 		if (t->engine == NULL)
 			alter_base(t);
 	}
-	else if (list_member_oid(wt_index_oids(t->source), relid))
+	else if (wt_dependency_is_recorded(t))
 		alter_index(t);
 	else
 		create(t);
@@ -575,5 +577,5 @@ wt_index_ddl_truncated(wide_table_id id)
 void
 wt_index_ddl_init(void)
 {
-	wt_event_trigger_on_define(follow_names, defined);
+	wt_event_trigger_on_define(wt_dependency_check_alter, follow_names, defined);
 }

@@ -153,6 +153,9 @@ hint_shorter_key(WtTable *t)
 {
 	const WtColumn *text = NULL;
 
+	/* the values of its key must be readable */
+	if (wt_is_derived(t))
+		return errhint("An index or a roll-up cannot have such a value in its key.");
 	for (int i = 0; i < t->nkeys; i++)
 	{
 		const WtColumn *c = wt_key_column(t, i);

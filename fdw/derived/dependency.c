@@ -1,0 +1,237 @@
+/*
+ * dependency.c
+ *		Which indexes and roll-ups a table has: in PostgreSQL's catalogs.
+ */
+#include "postgres.h"
+
+#include "fdw/derived/dependency.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/reloptions.h"
+#include "access/table.h"
+#include "catalog/dependency.h"
+#include "catalog/indexing.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_depend.h"
+#include "catalog/pg_foreign_table.h"
+#include "commands/defrem.h"
+#include "nodes/makefuncs.h"
+#include "storage/lockdefs.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/regproc.h"
+#include "utils/rel.h"
+#include "utils/syscache.h"
+
+#include "fdw/store/compat.h"
+#include "fdw/table/lookup.h"
+
+/* ------------------------------------------------------------------ options */
+
+/* A foreign table whose options name the table that it is derived from. */
+typedef struct Stated
+{
+	Oid derived, base;
+} Stated;
+
+/* All of them; made again when pg_foreign_table or a schema has changed. */
+static struct
+{
+	bool registered, valid;
+	MemoryContext cxt;
+	List *list; /* Stated */
+} stated;
+
+static void
+invalidate(Datum arg, int cacheid, uint32 hashvalue)
+{
+	stated.valid = false;
+}
+
+/* Returns: the table that the options name; InvalidOid: none. */
+static Oid
+named_table(List *options)
+{
+	ListCell *lc;
+
+	foreach(lc, options)
+	{
+		DefElem *def = lfirst(lc);
+
+		if (strcmp(def->defname, "index_of") == 0 || strcmp(def->defname, "rollup_of") == 0)
+			return RangeVarGetRelid(makeRangeVarFromNameList(wt_qualified_names(defGetString(def))),
+									NoLock, true);
+	}
+	return InvalidOid;
+}
+
+/* Adds what the row of pg_foreign_table states. */
+static void
+add_stated(HeapTuple tup, TupleDesc desc)
+{
+	bool isnull;
+	Datum options = heap_getattr(tup, Anum_pg_foreign_table_ftoptions, desc, &isnull);
+	Oid base = isnull ? InvalidOid : named_table(untransformRelOptions(options));
+	MemoryContext old;
+	Stated *s;
+
+	if (!OidIsValid(base))
+		return;
+	old = MemoryContextSwitchTo(stated.cxt);
+	s = palloc(sizeof(Stated));
+	*s = (Stated) {((Form_pg_foreign_table) GETSTRUCT(tup))->ftrelid, base};
+	stated.list = lappend(stated.list, s);
+	MemoryContextSwitchTo(old);
+}
+
+static void
+find_stated(void)
+{
+	Relation catalog;
+	SysScanDesc scan;
+	HeapTuple tup;
+
+	if (!stated.registered)
+	{
+		CacheRegisterSyscacheCallback(FOREIGNTABLEREL, invalidate, (Datum) 0);
+		CacheRegisterSyscacheCallback(NAMESPACEOID, invalidate, (Datum) 0);
+		stated.cxt = AllocSetContextCreate(CacheMemoryContext, "widetable derived tables",
+										   ALLOCSET_SMALL_SIZES);
+		stated.registered = true;
+	}
+	if (stated.valid)
+		return;
+	/* what changes meanwhile is found the next time */
+	stated.valid = true;
+	MemoryContextReset(stated.cxt);
+	stated.list = NIL;
+	catalog = table_open(ForeignTableRelationId, AccessShareLock);
+	scan = systable_beginscan(catalog, InvalidOid, false, NULL, 0, NULL);
+	while (HeapTupleIsValid(tup = systable_getnext(scan)))
+		add_stated(tup, RelationGetDescr(catalog));
+	systable_endscan(scan);
+	table_close(catalog, AccessShareLock);
+}
+
+/* ------------------------------------------------------------- dependencies */
+
+/* Returns: the oids of the foreign tables that depend on the table (column 0), or on its column. */
+static List *
+find_recorded(Oid base, int column)
+{
+	Relation depend = table_open(DependRelationId, AccessShareLock);
+	ScanKeyData keys[2];
+	SysScanDesc scan;
+	HeapTuple tup;
+	List *out = NIL;
+
+	ScanKeyInit(&keys[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(RelationRelationId));
+	ScanKeyInit(&keys[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(base));
+	scan = systable_beginscan(depend, DependReferenceIndexId, true, NULL, 2, keys);
+	while (HeapTupleIsValid(tup = systable_getnext(scan)))
+	{
+		Form_pg_depend d = (Form_pg_depend) GETSTRUCT(tup);
+
+		if (d->classid == RelationRelationId && d->objsubid == 0 && d->deptype == DEPENDENCY_AUTO &&
+			d->refobjsubid == column && get_rel_relkind(d->objid) == RELKIND_FOREIGN_TABLE)
+			out = list_append_unique_oid(out, d->objid);
+	}
+	systable_endscan(scan);
+	table_close(depend, AccessShareLock);
+	return out;
+}
+
+List *
+wt_dependency_find(Oid base)
+{
+	List *out = find_recorded(base, 0);
+	ListCell *lc;
+
+	find_stated();
+	foreach(lc, stated.list)
+		if (((Stated *) lfirst(lc))->base == base)
+			out = list_append_unique_oid(out, ((Stated *) lfirst(lc))->derived);
+	return out;
+}
+
+bool
+wt_dependency_is_recorded(const WtTable *t)
+{
+	return list_member_oid(find_recorded(t->source, 0), t->relid);
+}
+
+void
+wt_dependency_record_table(const WtTable *t)
+{
+	ObjectAddress me, base;
+
+	(void) deleteDependencyRecordsForClass(RelationRelationId, t->relid, RelationRelationId,
+										   DEPENDENCY_AUTO);
+	ObjectAddressSet(me, RelationRelationId, t->relid);
+	ObjectAddressSet(base, RelationRelationId, t->source);
+	recordDependencyOn(&me, &base, DEPENDENCY_AUTO);
+}
+
+void
+wt_dependency_record_index(const WtTable *index, WtTable *base)
+{
+	ObjectAddress me, other;
+
+	wt_dependency_record_table(index);
+	ObjectAddressSet(me, RelationRelationId, index->relid);
+	for (int i = 0; i < index->natts; i++)
+	{
+		int b = index->columns[i].role == WT_DROPPED
+					? -1
+					: wt_lookup_column_index(base, index->columns[i].source);
+
+		if (b < 0)
+			continue;
+		ObjectAddressSubSet(other, RelationRelationId, base->relid, base->columns[b].attno);
+		recordDependencyOn(&me, &other, DEPENDENCY_AUTO);
+	}
+}
+
+void
+wt_dependency_record_rollup(const WtRollup *r)
+{
+	ObjectAddress me;
+
+	wt_dependency_record_table(r->table);
+	ObjectAddressSet(me, RelationRelationId, r->relid);
+	for (int i = 0; i < r->n; i++)
+		if (r->columns[i].expr != NULL)
+			recordDependencyOnSingleRelExpr(&me, r->columns[i].expr, r->base->relid,
+											DEPENDENCY_NORMAL, DEPENDENCY_AUTO, false);
+}
+
+void
+wt_dependency_check_alter(const AlterTableStmt *stmt)
+{
+	Oid relid = RangeVarGetRelid(stmt->relation, NoLock, true);
+	ListCell *lc;
+
+	foreach(lc, stmt->cmds)
+	{
+		AlterTableCmd *cmd = lfirst_node(AlterTableCmd, lc);
+		AttrNumber column = cmd->subtype == AT_AlterColumnType && OidIsValid(relid)
+								? get_attnum(relid, cmd->name)
+								: InvalidAttrNumber;
+		List *derived = column > 0 ? find_recorded(relid, column) : NIL;
+
+		if (derived != NIL)
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("cannot alter type of a column used by an index or a roll-up"),
+					 errdetail("\"%s\" has column \"%s\".", get_rel_name(linitial_oid(derived)),
+							   cmd->name),
+					 errhint("Drop it, and create it again afterwards.")));
+	}
+}

@@ -1,0 +1,72 @@
+--
+-- What commands on a table do to its indexes and roll-ups: types, owners, missing key columns, and
+-- dependencies that only the options tell of (as after pg_upgrade).
+--
+\set SHOW_CONTEXT never
+SET client_min_messages = warning;
+CREATE FOREIGN TABLE dd (a int, b text COLLATE "C", v int, w bigint, free int) SERVER widetable OPTIONS (key 'a, b');
+INSERT INTO dd SELECT i % 7, i::text, i % 3, i, 0 FROM generate_series(1, 50) i;
+CREATE FOREIGN TABLE dd_v (v int) SERVER widetable OPTIONS (index_of 'dd', key 'v');
+CREATE FOREIGN TABLE dd_sum (v int, n bigint OPTIONS (aggregate 'count(*)'), w bigint OPTIONS (aggregate 'sum(w)'))
+    SERVER widetable OPTIONS (rollup_of 'dd', key 'v');
+
+-- the key columns of the table that an index leaves out are added, with their collation
+SELECT attname, attnum, atttypid::regtype, attcollation::regcollation FROM pg_attribute WHERE attrelid = 'dd_v'::regclass AND attnum > 0 ORDER BY attnum;
+SELECT * FROM dd_v WHERE v = 2 ORDER BY a, b LIMIT 3;
+SELECT * FROM widetable.verify('dd');
+
+-- types: of a column that nothing is derived from; of others; by ALTER TABLE too
+CREATE FOREIGN TABLE dd_empty (a int, v int, w int, free int) SERVER widetable OPTIONS (key 'a');
+CREATE FOREIGN TABLE dd_empty_v (v int) SERVER widetable OPTIONS (index_of 'dd_empty', key 'v');
+CREATE FOREIGN TABLE dd_empty_w (a int, n bigint OPTIONS (aggregate 'sum(w)')) SERVER widetable OPTIONS (rollup_of 'dd_empty', key 'a');
+ALTER FOREIGN TABLE dd_empty ALTER COLUMN free TYPE bigint;
+ALTER FOREIGN TABLE dd_empty ALTER COLUMN v TYPE bigint;
+ALTER TABLE dd_empty ALTER v TYPE bigint;
+ALTER FOREIGN TABLE dd_empty ALTER COLUMN w TYPE numeric;
+ALTER FOREIGN TABLE dd_empty ALTER COLUMN nowhere TYPE bigint;
+ALTER TABLE IF EXISTS dd_nowhere ALTER v TYPE bigint;
+CREATE TABLE dd_ordinary (v int);
+ALTER TABLE dd_ordinary ALTER v TYPE bigint;
+
+-- owners follow, and none but the table's owner makes an index
+CREATE ROLE regress_wt_dd;
+GRANT USAGE ON FOREIGN SERVER widetable TO regress_wt_dd;
+GRANT CREATE ON SCHEMA public TO regress_wt_dd;
+ALTER FOREIGN TABLE dd OWNER TO regress_wt_dd;
+SELECT relname, relowner::regrole FROM pg_class WHERE relname LIKE 'dd%' AND relkind = 'f' ORDER BY 1;
+SET ROLE regress_wt_dd;
+INSERT INTO dd VALUES (100, 'x', 2, 5, 0);
+SELECT * FROM dd_v WHERE a = 100;
+RESET ROLE;
+SELECT * FROM widetable.verify('dd');
+BEGIN;
+ALTER FOREIGN TABLE dd OWNER TO CURRENT_USER;
+ROLLBACK;
+SELECT relname, relowner::regrole FROM pg_class WHERE relname LIKE 'dd%' AND relkind = 'f' ORDER BY 1;
+REASSIGN OWNED BY regress_wt_dd TO CURRENT_USER;
+SELECT relname, pg_get_userbyid(relowner) = current_user AS mine FROM pg_class WHERE relname LIKE 'dd%' AND relkind = 'f' ORDER BY 1;
+
+-- pg_upgrade restores no dependencies: what the options say is enough for writers and queries
+DELETE FROM pg_depend WHERE objid IN ('dd_v'::regclass, 'dd_sum'::regclass) AND refobjid = 'dd'::regclass AND deptype = 'a';
+\c
+SET client_min_messages = warning;
+INSERT INTO dd VALUES (101, 'y', 2, 6, 0);
+UPDATE dd SET v = 1 WHERE a = 100;
+SELECT * FROM dd_v WHERE a >= 100 ORDER BY a;
+SELECT * FROM dd_sum ORDER BY v;
+SELECT * FROM widetable.verify('dd');
+ALTER FOREIGN TABLE dd RENAME TO dd_renamed;
+SELECT ftoptions FROM pg_foreign_table WHERE ftrelid IN ('dd_v'::regclass, 'dd_sum'::regclass) ORDER BY 1;
+INSERT INTO dd_renamed VALUES (102, 'z', 2, 7, 0);
+SELECT * FROM dd_v WHERE a >= 102;
+SELECT * FROM widetable.verify('dd_renamed');
+-- a command that defines them anew records the dependencies again
+ALTER FOREIGN TABLE dd_v OPTIONS (ADD immutable 'false');
+SELECT count(*) FROM pg_depend WHERE objid = 'dd_v'::regclass AND refobjid = 'dd_renamed'::regclass AND deptype = 'a' AND refobjsubid = 0;
+DROP FOREIGN TABLE dd_empty;
+DROP FOREIGN TABLE dd_sum, dd_renamed;
+SELECT to_regclass('dd_v');
+DROP TABLE dd_ordinary;
+REVOKE ALL ON SCHEMA public FROM regress_wt_dd;
+REVOKE ALL ON FOREIGN SERVER widetable FROM regress_wt_dd;
+DROP ROLE regress_wt_dd;
