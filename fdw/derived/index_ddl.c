@@ -383,6 +383,7 @@ wt_index_ddl_truncated(wide_table_id id)
 						   "could not empty an index");
 	}
 	/* families of the emptied tables have new ids */
+	wt_derive_rest();
 	wt_derive_forget();
 }
 

@@ -113,7 +113,11 @@ static void
 close_scans(Followers *f)
 {
 	for (int i = 0; i < f->n; i++)
+	{
 		wt_base_reader_close(f->bases[i].row);
+		if (f->bases[i].seen != NULL)
+			wt_base_reader_close(f->bases[i].seen);
+	}
 }
 
 /* Returns: what follows from the rows of the stored table. */
@@ -155,8 +159,10 @@ followers_of(wide_table_id id)
 			WtTable *t = wt_table_unlocked(lfirst_oid(lc));
 			List *indexes = t != NULL ? wt_index_list(t) : NIL;
 
-			if (indexes != NIL)
-				make_base(&f->bases[f->n++], t, indexes);
+			if (indexes == NIL)
+				continue;
+			make_base(&f->bases[f->n], t, indexes);
+			f->n++;
 		}
 	} while (f->invalidations != wt_table_invalidations());
 	MemoryContextSwitchTo(old);
@@ -487,13 +493,23 @@ rest(void)
 }
 
 /*
- * A subtransaction, or the transaction, is rolled back or ends: the scans are closed by the end of
- * their owner.  What is known of tables may be void, with the subtransaction's commands.
+ * A subtransaction, or the transaction, is rolled back or ends: the scans are closed, by rest() or
+ * by the end of the transaction.  What is known of tables may be void, with the subtransaction's
+ * commands.
  */
 static void
 forget(void)
 {
+	Followers *f, *next;
+
 	row.of = NULL;
+	for (f = all; f != NULL; f = next)
+	{
+		next = f->next;
+		if (f->cxt != NULL)
+			MemoryContextDelete(f->cxt);
+		pfree(f);
+	}
 	all = NULL;
 }
 
