@@ -65,6 +65,7 @@ wt_index_build(const WtIndex *x)
 	wt_error_check(wide_batch_truncate_table(wt_batch(true), e.table), "could not empty an index");
 	/* its families have new ids */
 	(void) wt_engine_table(x->table, false, &e);
+	wt_derive_rest();
 	wt_derive_forget();
 	if (!wt_engine_table(x->base, false, &base))
 		return;

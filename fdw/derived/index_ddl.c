@@ -571,6 +571,7 @@ wt_index_ddl_truncated(wide_table_id id)
 	foreach(lc, wt_index_rollups_stored(id))
 		empty(((WtRollup *) lfirst(lc))->relid, ((WtRollup *) lfirst(lc))->table);
 	/* families of the emptied tables have new ids */
+	wt_derive_rest();
 	wt_derive_forget();
 }
 

@@ -154,7 +154,11 @@ static void
 close_scans(Followers *f)
 {
 	for (int i = 0; i < f->n; i++)
+	{
 		wt_base_reader_close(f->bases[i].row);
+		if (f->bases[i].seen != NULL)
+			wt_base_reader_close(f->bases[i].seen);
+	}
 }
 
 /* Returns: what follows from the rows of the stored table. */
@@ -588,13 +592,23 @@ rest(void)
 }
 
 /*
- * A subtransaction, or the transaction, is rolled back or ends: the scans are closed by the end of
- * their owner.  What is known of tables may be void, with the subtransaction's commands.
+ * A subtransaction, or the transaction, is rolled back or ends: the scans are closed, by rest() or
+ * by the end of the transaction.  What is known of tables may be void, with the subtransaction's
+ * commands.
  */
 static void
 forget(void)
 {
+	Followers *f, *next;
+
 	row.of = NULL;
+	for (f = all; f != NULL; f = next)
+	{
+		next = f->next;
+		if (f->cxt != NULL)
+			MemoryContextDelete(f->cxt);
+		pfree(f);
+	}
 	all = NULL;
 }
 

@@ -243,7 +243,11 @@ subxact_callback(SubXactEvent event, SubTransactionId mySubid, SubTransactionId 
 	uint64 mark;
 
 	if (event == SUBXACT_EVENT_ABORT_SUB)
+	{
+		/* its resource owner has closed no scan yet */
+		wt_derive_rest();
 		wt_derive_forget();
+	}
 	else if (event == SUBXACT_EVENT_PRE_COMMIT_SUB)
 	{
 		wt_derive_settle();

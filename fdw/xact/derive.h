@@ -24,7 +24,7 @@ typedef struct WtDerive
 	void (*settle)(void);
 	/* At the end of a statement: closes what is kept open from one row to the next. */
 	void (*rest)(void);
-	/* The transaction's batch, or a part of it, is gone. */
+	/* The transaction's batch, or a part of it, is gone.  Closes nothing: see rest(). */
 	void (*forget)(void);
 } WtDerive;
 
