@@ -19,6 +19,7 @@
 #include "catalog/indexing.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_depend.h"
+#include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/hsearch.h"
@@ -375,6 +376,23 @@ wt_index_list(WtTable *t)
 	/* what was changed meanwhile is looked up the next time */
 	e->invalidations = now;
 	return e->indexes;
+}
+
+List *
+wt_index_list_locked(WtTable *t, LOCKMODE mode)
+{
+	for (;;)
+	{
+		uint64 before = wt_table_invalidations();
+		List *indexes = wt_index_list(t);
+		ListCell *lc;
+
+		foreach(lc, indexes)
+			LockRelationOid(((WtIndex *) lfirst(lc))->relid, mode);
+		/* who waits for a lock sees what has changed meanwhile: one may be dropped, or another one */
+		if (wt_table_invalidations() == before)
+			return indexes;
+	}
 }
 
 List *

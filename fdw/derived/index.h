@@ -15,6 +15,7 @@
 #define WT_INDEX_H
 
 #include "nodes/pg_list.h"
+#include "storage/lockdefs.h"
 #include "utils/snapshot.h"
 
 #include "engine/wide.h"
@@ -49,6 +50,9 @@ typedef struct WtIndex
  * Errors: those of wt_definition_parse, for the index.
  */
 extern List *wt_index_list(WtTable *t);
+
+/* Returns: the same, each of them locked to the end of the transaction. */
+extern List *wt_index_list_locked(WtTable *t, LOCKMODE mode);
 
 /* Returns: the same of all foreign tables on the stored table. */
 extern List *wt_index_list_stored(wide_table_id id);

@@ -13,7 +13,6 @@
 #include "fdw/derived/row_change.h"
 
 #include "lib/stringinfo.h"
-#include "storage/lmgr.h"
 #include "storage/lockdefs.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -85,8 +84,6 @@ make_base(Base *b, WtTable *t, List *indexes)
 	{
 		WtIndex *x = lfirst(lc);
 
-		/* as a statement that changes it: waits for commands that define it, or drop it */
-		LockRelationOid(x->relid, RowExclusiveLock);
 		if (!wt_engine_table(x->table, false, &b->xe[b->n]))
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -143,7 +140,8 @@ followers_of(wide_table_id id)
 		foreach(lc, tables)
 		{
 			WtTable *t = wt_table_unlocked(lfirst_oid(lc));
-			List *indexes = t != NULL ? wt_index_list(t) : NIL;
+			/* as a statement that changes them: waits for commands that define or drop one */
+			List *indexes = t != NULL ? wt_index_list_locked(t, RowExclusiveLock) : NIL;
 
 			if (indexes != NIL)
 				make_base(&f->bases[f->n++], t, indexes);

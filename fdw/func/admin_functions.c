@@ -23,7 +23,6 @@
 #include "lib/ilist.h"
 #include "miscadmin.h"
 #include "nodes/execnodes.h"
-#include "storage/lmgr.h"
 #include "storage/lockdefs.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
@@ -306,11 +305,8 @@ verify_indexes(WtTable *t, ReturnSetInfo *rsinfo)
 
 	if (t->index_of != NULL && wt_index(t->relid) != NULL)
 		wt_index_verify(wt_index(t->relid), add_difference, rsinfo);
-	foreach(lc, wt_index_list(t))
-	{
-		LockRelationOid(((WtIndex *) lfirst(lc))->relid, AccessShareLock);
+	foreach(lc, wt_index_list_locked(t, AccessShareLock))
 		wt_index_verify(lfirst(lc), add_difference, rsinfo);
-	}
 }
 
 PG_FUNCTION_INFO_V1(wt_sql_verify);

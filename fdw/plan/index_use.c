@@ -15,7 +15,6 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/restrictinfo.h"
 #include "parser/parsetree.h"
-#include "storage/lmgr.h"
 #include "storage/lockdefs.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
@@ -283,14 +282,13 @@ wt_index_use_find(PlannerInfo *root, RelOptInfo *rel)
 	if (!wt_settings_enable_index || !wt_settings_enable_pushdown || info->t->index_of != NULL ||
 		!info->exists || wt_clock_as_of() != PG_INT64_MAX)
 		return;
-	indexes = wt_index_list(info->t);
+	/* it may be dropped or built anew meanwhile; the next statement sees that */
+	indexes = wt_index_list_locked(info->t, AccessShareLock);
 	foreach(lc, indexes)
 	{
 		WtIndex *x = lfirst(lc);
 		EntrySearch s = {rel, x, NIL};
 
-		/* it may be dropped or built anew meanwhile; the next statement sees that */
-		LockRelationOid(x->relid, AccessShareLock);
 		if (ActiveSnapshotSet() && !wt_index_is_visible(x, GetActiveSnapshot()))
 			continue;
 		if (x->map < 0)
