@@ -441,7 +441,8 @@ wt_sql_import_cells(PG_FUNCTION_ARGS)
 	{
 		CHECK_FOR_INTERRUPTS();
 		take_cell(&in, n == 0, &key, &cell);
-		wt_derive_before(c.t, key);
+		(void) wt_derive_before_put(c.t, family, key, cell.qualifier, cell.ts, PG_INT64_MIN,
+									cell.ttl_us);
 		wt_error_check(wide_batch_put(wt_batch(true), family, key, cell.qualifier, cell.ts,
 									  PG_INT64_MIN, cell.ttl_us, cell.value),
 					   "could not import cells");

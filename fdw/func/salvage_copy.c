@@ -20,6 +20,7 @@
 #include "utils/snapmgr.h"
 
 #include "engine/wide.h"
+#include "fdw/derived/index.h"
 #include "fdw/func/result.h"
 #include "fdw/func/salvage_copy.h"
 #include "fdw/store/bytes.h"
@@ -298,6 +299,8 @@ wt_salvage_copy(WtCall *from, WtCall *to, ReturnSetInfo *rsinfo)
 	if (to->e.table == from->e.table)
 		refuse(to, "It shows the rows of the damaged table.");
 	check_empty(to);
+	if (wt_index_list_stored(to->e.table) != NIL)
+		refuse(to, "It has indexes. Create them when the rows are there.");
 	wt_batch_command();
 	families = wt_engine_table_families(&from->e, &n);
 	held = wt_engine_scan_hold_snapshot(GetActiveSnapshot());

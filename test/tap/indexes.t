@@ -62,6 +62,15 @@ is "$(definitions one | grep -c 'index_of')" "3" "its indexes come with it"
 like "$(dump -t by_url "$T/index")" 'an index, which is saved with its table' "an index is not dumped alone"
 like "$(q "SELECT widetable.import_cells('by_url', (SELECT widetable.export_cells('visits') LIMIT 1))")" 'cannot change index' "no cells are imported into an index"
 like "$(q "SELECT widetable.put('by_url', ROW('u', 'c', 1), 'n', 1)" "DELETE FROM by_url" "INSERT INTO by_url VALUES ('a')" | grep -c ERROR)" '^3$' "an index is not changed by anything else"
+# nothing else writes cells behind an index's back
+is "$(q "CREATE FOREIGN TABLE brief (k int, v int) SERVER widetable OPTIONS (key 'k')" "CREATE FOREIGN TABLE kept (k int, v int) SERVER widetable OPTIONS (key 'k')" \
+	"CREATE FOREIGN TABLE kept_v (v int, k int) SERVER widetable OPTIONS (index_of 'kept', key 'v')" \
+	"INSERT INTO brief VALUES (1, 1)" "SELECT widetable.import_cells('kept', c) > 0 FROM widetable.export_cells('brief') c" "TABLE kept_v" "SELECT * FROM widetable.verify('kept')")" "t
+1|1" "import_cells() keeps the indexes"
+like "$(q "SELECT widetable.put('brief', 2, 'v', 2, ttl => '1 hour')" "SELECT widetable.import_cells('kept', c) FROM widetable.export_cells('brief') c")" 'a cell of an indexed column has no time to live of its own' \
+	"and takes no cells that expire by themselves"
+like "$(q 'TRUNCATE kept' "SELECT * FROM widetable.salvage('brief', copy_to => 'kept')")" 'cannot salvage into "kept"' "salvage() does not copy into a table with indexes"
+q 'DROP FOREIGN TABLE brief' 'DROP FOREIGN TABLE kept' >"$T/made" 2>&1
 # cells alone go into a table that has indexes already
 is "$(in_db cells 'TRUNCATE visits' 'SELECT count(*) FROM by_tag'; restore -c -d cells "$T/one"; in_db cells "$LOOK")" "0
 $(q "$LOOK")" "TRUNCATE empties the indexes; cells alone are restored"
