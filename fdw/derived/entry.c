@@ -64,8 +64,10 @@ finish_entry(const WtIndex *x, const Draft *d, int64 ts, WtEntry *out)
 
 	if (d->nulls[t->keys[0]])
 		return false;
-	/* with the key of the row among the declared columns, no other row has the same values; and then
-	 * the last part has no end by which it differs from a longer one */
+	/*
+	 * With the key of the row among the declared columns, no other row has the same values; and
+	 * then the last part has no end by which it differs from a longer one.
+	 */
 	*out = (WtEntry) {.ts = ts, .distinct = t->unique && t->declared < t->nkeys};
 	for (int part = 0; part < t->declared; part++)
 		out->distinct = out->distinct && !d->nulls[t->keys[part]];

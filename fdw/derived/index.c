@@ -389,7 +389,7 @@ wt_index_list_locked(WtTable *t, LOCKMODE mode)
 
 		foreach(lc, indexes)
 			LockRelationOid(((WtIndex *) lfirst(lc))->relid, mode);
-		/* who waits for a lock sees what has changed meanwhile: one may be dropped, or another one */
+		/* meanwhile one may have been dropped, or made */
 		if (wt_table_invalidations() == before)
 			return indexes;
 	}
