@@ -10,6 +10,7 @@
 #   lib/Bank.pm     transfers: the sum is constant for every reader
 #   lib/Tally.pm    counters: no increment is lost, no value is returned twice
 #   lib/Sums.pm     values that are added without locks: none is lost, none counts twice
+#   lib/Moves.pm    an indexed table whose rows are moved: its indexes agree with it
 #   lib/Claims.pm   work items: each is claimed once
 #   lib/Chain.pm    synchronous_commit off and local: no gap, causes before effects
 #   lib/Schema.pm   CREATE, ALTER, TRUNCATE, DROP
@@ -39,6 +40,7 @@ use Ledger;
 use Bank;
 use Tally;
 use Sums;
+use Moves;
 use Claims;
 use Chain;
 use Schema;
@@ -50,10 +52,10 @@ my $rounds  = $ENV{ROUNDS}  || 200;
 my $seconds = $ENV{LOAD_SECONDS} || 2;
 my $seed    = $ENV{SEED}    || (time() ^ $$);
 srand($seed);
-my %make = (ledger => sub { Ledger->new(4) }, bank => sub { Bank->new(3) }, tally => sub { Tally->new(3) }, sums => sub { Sums->new(3) }, claims => sub { Claims->new(4) },
+my %make = (ledger => sub { Ledger->new(4) }, bank => sub { Bank->new(3) }, tally => sub { Tally->new(3) }, sums => sub { Sums->new(3) }, moves => sub { Moves->new(3) }, claims => sub { Claims->new(4) },
 	chain => sub { Chain->new }, schema => sub { Schema->new }, expire => sub { Expire->new },
 	wave => sub { Wave->new });
-my @loads = map { $make{$_} ? $make{$_}->() : die "unknown load: $_\n" } split / /, $ENV{LOADS} || 'ledger bank tally sums claims chain schema expire wave';
+my @loads = map { $make{$_} ? $make{$_}->() : die "unknown load: $_\n" } split / /, $ENV{LOADS} || 'ledger bank tally sums moves claims chain schema expire wave';
 my @how = defined $ENV{HOW} ? $ENV{HOW} : ('postmaster', 'backend', 'point', 'worker', 'immediate stop', 'point', 'backend', 'postmaster', 'other process', 'worker',
 	'point', 'backend', 'fast stop');
 # injection points: name, and the highest number of times that a process may reach it before it is killed
