@@ -53,9 +53,6 @@ typedef struct WtIndex
  */
 extern List *wt_index_list(WtTable *t);
 
-/* Returns: the same, each of them locked to the end of the transaction. */
-extern List *wt_index_list_locked(WtTable *t, LOCKMODE mode);
-
 /* Returns: the same of all foreign tables on the stored table. */
 extern List *wt_index_list_stored(wide_table_id id);
 extern List *wt_index_rollups_stored(wide_table_id id);

@@ -14,6 +14,7 @@
 
 #include "access/xact.h"
 #include "lib/stringinfo.h"
+#include "storage/lmgr.h"
 #include "storage/lockdefs.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"

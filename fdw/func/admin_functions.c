@@ -23,6 +23,7 @@
 #include "lib/ilist.h"
 #include "miscadmin.h"
 #include "nodes/execnodes.h"
+#include "storage/lmgr.h"
 #include "storage/lockdefs.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"

@@ -15,6 +15,7 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/restrictinfo.h"
 #include "parser/parsetree.h"
+#include "storage/lmgr.h"
 #include "storage/lockdefs.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"

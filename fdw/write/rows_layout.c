@@ -495,12 +495,9 @@ mark_empty(WtModify *m, wide_bytes key, TupleTableSlot *slot, const bool *set)
 	wt_modify_state_mark_empty(m->t, &m->e, &m->rows.exists, key, &m->range);
 }
 
-/*
- * Moves all visible versions of a row, in all families, to another key.  The row is deleted first:
- * entries of unique indexes are deleted before the row has them with its new key.
- */
+/* Copies all visible versions of a row, in all families, to another key. */
 static void
-move_row(WtModify *m, wide_bytes from, wide_bytes to)
+copy_row(WtModify *m, wide_bytes from, wide_bytes to)
 {
 	wide_scan_family fam[WT_MAX_FAMILIES];
 	wide_range range = wt_cell_read_row_range(from, &m->range);
@@ -515,7 +512,6 @@ move_row(WtModify *m, wide_bytes from, wide_bytes to)
 	scan = wt_engine_scan_open(NULL, &spec);
 	while (wt_engine_scan_next(scan, &row))
 	{
-		wt_modify_state_delete_row(m->t, &m->e, from);
 		for (int i = 0; i < row.ncells; i++)
 		{
 			const wide_cell *c = &row.cells[i];
