@@ -70,3 +70,15 @@ DROP TABLE dd_ordinary;
 REVOKE ALL ON SCHEMA public FROM regress_wt_dd;
 REVOKE ALL ON FOREIGN SERVER widetable FROM regress_wt_dd;
 DROP ROLE regress_wt_dd;
+
+-- a cell with a time to live of its own, from before there was an index or a roll-up
+CREATE FOREIGN TABLE dd_brief (k int, v int, other int) SERVER widetable OPTIONS (key 'k');
+SELECT widetable.put('dd_brief', 2, 'd:v', 5, ttl => '1 hour');
+CREATE FOREIGN TABLE dd_brief_v (v int) SERVER widetable OPTIONS (index_of 'dd_brief', key 'v');
+CREATE FOREIGN TABLE dd_brief_n (v int, n bigint OPTIONS (aggregate 'count(*)')) SERVER widetable OPTIONS (rollup_of 'dd_brief', key 'v');
+CREATE FOREIGN TABLE dd_brief_other (other int) SERVER widetable OPTIONS (index_of 'dd_brief', key 'other');
+UPDATE dd_brief SET v = 6 WHERE k = 2;
+CREATE FOREIGN TABLE dd_brief_v (v int) SERVER widetable OPTIONS (index_of 'dd_brief', key 'v');
+SELECT * FROM dd_brief_v;
+SELECT * FROM widetable.verify('dd_brief');
+DROP FOREIGN TABLE dd_brief;

@@ -81,7 +81,6 @@ CREATE FOREIGN TABLE ix_wrong (nosuch text, cookie text COLLATE "C", at timestam
 CREATE FOREIGN TABLE ix_wrong (hits bigint, cookie text COLLATE "C", at timestamptz) SERVER widetable OPTIONS (index_of 'ix_visits', key 'hits');
 CREATE FOREIGN TABLE ix_wrong (tags jsonb, cookie text COLLATE "C", at timestamptz, hits int) SERVER widetable OPTIONS (index_of 'ix_visits', key 'hits');
 CREATE FOREIGN TABLE ix_wrong (seen bigint, cookie text COLLATE "C", at timestamptz) SERVER widetable OPTIONS (index_of 'ix_visits', key 'seen');
-CREATE FOREIGN TABLE ix_wrong (hits int, cookie text COLLATE "C") SERVER widetable OPTIONS (index_of 'ix_visits', key 'hits');
 CREATE FOREIGN TABLE ix_wrong (hits int, cookie text COLLATE "C", at timestamptz) SERVER widetable OPTIONS (index_of 'ix_visits');
 CREATE FOREIGN TABLE ix_wrong (hits int OPTIONS (encoding 'md5'), cookie text COLLATE "C", at timestamptz) SERVER widetable OPTIONS (index_of 'ix_visits', key 'hits');
 CREATE FOREIGN TABLE ix_wrong (tag text OPTIONS (qualifier_of 'url'), cookie text COLLATE "C", at timestamptz)

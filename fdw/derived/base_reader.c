@@ -13,6 +13,7 @@
 #include "fdw/store/bytes.h"
 #include "fdw/store/clock.h"
 #include "fdw/store/store.h"
+#include "fdw/table/key_text.h"
 
 int64
 wt_base_reader_present(void)
@@ -90,13 +91,38 @@ wt_base_reader_next(WtBaseReader *r)
 {
 	int64 now = wt_base_reader_present();
 
-
 	r->found = wt_reader_next_of_scan(r->reader, r->scan, r->values, r->nulls);
 	for (int i = 0; i < r->t->natts; i++)
 		/* without a row there are those of the row before */
 		if (!r->found || r->stamps[i] <= now)
 			r->stamps[i] = PG_INT64_MIN;
 	return r->found;
+}
+
+void
+wt_base_reader_check_ttl(const WtBaseReader *r)
+{
+	if (r->found && r->reader->own_ttl)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("a cell of an indexed column has no time to live of its own"),
+				 errdetail("Table \"%s\", key %s.", get_rel_name(r->t->relid),
+						   wt_key_text(r->t, wt_bytes_of(&r->reader->key))),
+				 errhint("Put the cell again without one, or wait until it has expired.")));
+}
+
+void
+wt_base_reader_refuse_ttl(WtTable *t, const WtColumn *c, wide_bytes key)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("a cell of an indexed column has no time to live of its own"),
+			 c != NULL ? errdetail("Column \"%s\" of table \"%s\", key %s.", c->name,
+								   get_rel_name(t->relid), wt_key_text(t, key))
+					   : errdetail("Table \"%s\", key %s: an index has, or a roll-up counts, "
+							   "all rows.",
+							   get_rel_name(t->relid), wt_key_text(t, key)),
+			 errhint("Option \"ttl\" of the family is possible.")));
 }
 
 void

@@ -54,6 +54,16 @@ extern bool wt_base_reader_get(WtBaseReader *r, wide_bytes key);
  */
 extern bool wt_base_reader_same(const WtBaseReader *a, const WtBaseReader *b);
 
+/*
+ * Raises 0A000 if a column of the row last read shows a cell that has a time to live of its own:
+ * it expires by itself, and nobody would delete what follows from it.
+ */
+extern void wt_base_reader_check_ttl(const WtBaseReader *r);
+
+/* Raises that error.  c: the column, or NULL for any that makes the row exist. */
+extern void wt_base_reader_refuse_ttl(WtTable *t, const WtColumn *c, wide_bytes key)
+	pg_attribute_noreturn();
+
 /* Starts with the first row of the table; reads the next one, or returns false at the end. */
 extern void wt_base_reader_start(WtBaseReader *r);
 extern bool wt_base_reader_next(WtBaseReader *r);

@@ -82,6 +82,7 @@ wt_index_build(const WtIndex *x)
 		if (!wt_base_reader_next(r))
 			break;
 		wide_progress_add(wt_store_db(), 1);
+		wt_base_reader_check_ttl(r);
 		all = entries_of(x, r);
 		for (int i = 0; i < all.n; i++)
 		{

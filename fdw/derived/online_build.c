@@ -180,6 +180,7 @@ add_row(const WtIndex *x, const WtEngineTable *own, WtBaseReader *r, wide_bytes 
 	{
 		WtEntries all = wt_entry_make(x, r->values, r->nulls, r->stamps);
 
+		wt_base_reader_check_ttl(r);
 		for (int i = 0; i < all.n; i++)
 			wt_entry_put(x, own, &all.list[i]);
 	}

@@ -235,6 +235,8 @@ add_rows(AllGroups *g, Snapshot snapshot, const WtEngineTable *e)
 		{
 			WtPortion p = wt_portion_make(g->r, reader->values, reader->nulls);
 
+			if (e != NULL)
+				wt_base_reader_check_ttl(reader);
 			add_portion(g, &p, e);
 		}
 		MemoryContextSwitchTo(old);

@@ -379,6 +379,7 @@ settle(void)
 		WtPortion *portion = palloc(sizeof(WtPortion) * Max(1, b->nrollups));
 
 		read_row(b, wt_bytes_of(&row.key), after, portion);
+		wt_base_reader_check_ttl(b->row);
 		for (int i = 0; i < b->n; i++)
 			replace_entries(b, i, &b->before[i], &after[i]);
 		for (int i = 0; i < b->nrollups; i++)
@@ -453,21 +454,6 @@ follows_existence(const Base *b)
 	return false;
 }
 
-/* The cell expires by itself, and nobody would delete its entry, or put that of an older one. */
-static void
-refuse_ttl(const Base *b, const WtColumn *c, wide_bytes key)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("a cell of an indexed column has no time to live of its own"),
-			 c != NULL ? errdetail("Column \"%s\" of table \"%s\", key %s.", c->name,
-								   get_rel_name(b->t->relid), wt_key_text(b->t, key))
-					   : errdetail("Table \"%s\", key %s: an index has, or a roll-up counts, "
-							   "all rows.",
-								   get_rel_name(b->t->relid), wt_key_text(b->t, key)),
-			 errhint("Option \"ttl\" of the family is possible.")));
-}
-
 /*
  * A version ahead of the clock is about to be put into an indexed cell.  If the cell shows one
  * whose timestamp the commit would assign, that one gets its provisional timestamp for good: the
@@ -510,7 +496,7 @@ before_put(WtTable *t, wide_family_id family, wide_bytes key, wide_bytes qual, i
 		int col = indexed_column(b, family, qual);
 
 		if (ttl_us > 0 && (col >= 0 || follows_existence(b)))
-			refuse_ttl(b, col >= 0 ? &b->t->columns[col] : NULL, key);
+			wt_base_reader_refuse_ttl(b->t, col >= 0 ? &b->t->columns[col] : NULL, key);
 		if (col < 0 || row.blind)
 			continue;
 		if (ts == WIDE_TS_AUTO)
