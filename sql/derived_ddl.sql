@@ -100,3 +100,59 @@ RESET check_function_bodies;
 SELECT * FROM dd_dump_v;
 SELECT * FROM widetable.verify('dd_dump');
 DROP FOREIGN TABLE dd_dump;
+
+-- what follows from a row that INSERT makes: read only if there was something of the row before
+CREATE FOREIGN TABLE dd_new (k int, v int, w int) SERVER widetable OPTIONS (key 'k');
+CREATE FOREIGN TABLE dd_new_v (v int, w int) SERVER widetable OPTIONS (index_of 'dd_new', key 'v');
+CREATE FOREIGN TABLE dd_new_n (v int, n bigint OPTIONS (aggregate 'count(*)'), s bigint OPTIONS (aggregate 'sum(w)')) SERVER widetable OPTIONS (rollup_of 'dd_new', key 'v');
+CREATE FUNCTION dd_same() RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN CASE WHEN EXISTS (SELECT FROM widetable.verify('dd_new')) THEN 'DIFFERENT' ELSE 'same' END ||
+        coalesce((SELECT string_agg(r::text, ' ' ORDER BY r) FROM dd_new r), '');
+END $$;
+COPY dd_new FROM stdin;
+1	1	1
+2	1	\N
+1	2	2
+3	\N	3
+\.
+SELECT dd_same();
+BEGIN;
+INSERT INTO dd_new VALUES (4, 1, 1);
+INSERT INTO dd_new VALUES (4, 2, 2);
+SAVEPOINT a;
+INSERT INTO dd_new VALUES (5, 1, 1);
+ROLLBACK TO a;
+INSERT INTO dd_new VALUES (5, 2);
+INSERT INTO dd_new VALUES (5, 3);
+DELETE FROM dd_new WHERE k = 1;
+INSERT INTO dd_new VALUES (1, 7, 7);
+SELECT dd_same();
+COMMIT;
+SELECT dd_same();
+DELETE FROM dd_new WHERE k = 1;
+INSERT INTO dd_new VALUES (1, 8, 8);
+SELECT dd_same();
+BEGIN;
+INSERT INTO dd_new VALUES (6, 1, 1);
+ROLLBACK;
+INSERT INTO dd_new VALUES (6, NULL, NULL), (6, 2, NULL), (7, 7, 7) RETURNING *;
+SELECT dd_same();
+-- deletes with a timestamp ahead of the clock
+SELECT widetable.delete_column('dd_new', 20, 'd:v', ts => 4102444800000000);
+SELECT widetable.delete_family('dd_new', 21, 'd', ts => 4102444800000000);
+INSERT INTO dd_new VALUES (20, 20, 20), (21, 21, 21);
+SELECT dd_same();
+-- the index is made in the transaction that has written rows before
+BEGIN;
+CREATE FOREIGN TABLE dd_late (k int, v int) SERVER widetable OPTIONS (key 'k');
+INSERT INTO dd_late VALUES (1, 1), (2, 2);
+CREATE FOREIGN TABLE dd_late_v (v int) SERVER widetable OPTIONS (index_of 'dd_late', key 'v');
+INSERT INTO dd_late VALUES (1, 3), (4, 4);
+TRUNCATE dd_late;
+INSERT INTO dd_late VALUES (1, 5), (5, 5), (5, 6);
+COMMIT;
+SELECT * FROM dd_late_v;
+SELECT * FROM widetable.verify('dd_late');
+DROP FOREIGN TABLE dd_new, dd_late;
+DROP FUNCTION dd_same;

@@ -288,7 +288,9 @@ batch_source_new(wide_batch *batch, wide_family_id family, uint64_t mark, source
 	batch_source *b;
 	wide_status st;
 
-	TRY(spill_before_read(batch));
+	/* with mark 0 nothing of it is read */
+	if (mark > 0)
+		TRY(spill_before_read(batch));
 	b = pool_alloc(sizeof(*b));
 	if (b == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory for a scan");
@@ -305,7 +307,7 @@ batch_source_new(wide_batch *batch, wide_family_id family, uint64_t mark, source
 		b->list->users++;
 		memtable_cursor_open(&b->mem, &batch->ops.list->m);
 	}
-	if (batch->spill.nfiles > 0)
+	if (mark > 0 && batch->spill.nfiles > 0)
 	{
 		b->reader = calloc(1, sizeof(*b->reader));
 		st = b->reader != NULL ? op_merge_open(batch, NULL, mark, &b->reader->m)
@@ -326,6 +328,8 @@ batch_source_set_mark(source *s, uint64_t mark)
 	batch_source *b = (batch_source *) s;
 	const op_list *l = b->batch->ops.list;
 
+	if (b->mark == 0 || mark == 0)
+		return mark == b->mark;
 	if (b->changes != b->batch->spill.changes || (l != NULL && l->first_op < mark && b->list != l))
 		return false;
 	b->mark = mark;

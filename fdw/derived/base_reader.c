@@ -42,6 +42,15 @@ wt_base_reader_open(WtTable *t, const bool *read, Snapshot snapshot)
 	return r;
 }
 
+WtBaseReader *
+wt_base_reader_open_committed(WtTable *t, const bool *read)
+{
+	WtBaseReader *r = wt_base_reader_open(t, read, NULL);
+
+	r->spec.own_mark = WT_OWN_NONE;
+	return r;
+}
+
 /* Goes to a range of keys. */
 static void
 go_to(WtBaseReader *r, const wide_range *range)
@@ -70,6 +79,20 @@ wt_base_reader_get(WtBaseReader *r, wide_bytes key)
 	range = wt_cell_read_row_range(key, &r->range);
 	go_to(r, &range);
 	return wt_base_reader_next(r);
+}
+
+bool
+wt_base_reader_is_untouched(WtBaseReader *r, wide_bytes key)
+{
+	bool found = wt_base_reader_get(r, key);
+	uint64 before = r->scanned;
+	wide_scan_stats stats;
+	WtEngineWork other;
+
+	wt_engine_scan_work(r->scan, &stats, &other);
+	r->scanned = stats.cells_scanned;
+	/* it begins again when the scan is opened again */
+	return !found && (stats.cells_scanned == before || stats.cells_scanned == 0);
 }
 
 bool

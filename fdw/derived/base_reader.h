@@ -27,6 +27,7 @@ typedef struct WtBaseReader
 
 	/* private */
 	bool found;
+	uint64 scanned; /* cells, at the last call of wt_base_reader_is_untouched() */
 	WtRowReader *reader;
 	wide_scan_spec spec;
 	WtEngineScan *scan; /* NULL: not open */
@@ -47,6 +48,15 @@ extern WtBaseReader *wt_base_reader_open(WtTable *t, const bool *read, Snapshot 
 /* Reads the row with this key.  Returns false if there is none.  By-reference values are palloc'd,
  * or valid until the next call. */
 extern bool wt_base_reader_get(WtBaseReader *r, wide_bytes key);
+
+/* The same, but it reads what is committed, without the transaction's own changes. */
+extern WtBaseReader *wt_base_reader_open_committed(WtTable *t, const bool *read);
+
+/*
+ * Returns true if the store has nothing of the row in the columns that are read: neither values,
+ * nor deleted ones, nor deletes.
+ */
+extern bool wt_base_reader_is_untouched(WtBaseReader *r, wide_bytes key);
 
 /*
  * Returns true if both have last read the same versions of all cells, or have found no row.

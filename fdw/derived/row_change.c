@@ -33,6 +33,7 @@
 #include "fdw/table/key_text.h"
 #include "fdw/table/lookup.h"
 #include "fdw/table/table.h"
+#include "fdw/xact/batch.h"
 #include "fdw/xact/change.h"
 #include "fdw/xact/derive.h"
 
@@ -49,8 +50,9 @@ typedef struct Base
 	WtEngineTable *re;	/* of each */
 	WtPortion *portion; /* what the row under change has added, by roll-up */
 
-	bool *read;		   /* by column: some index has it */
-	WtBaseReader *row; /* reads the newest state of a row */
+	bool *read;				 /* by column: some index has it */
+	WtBaseReader *row;		 /* reads the newest state of a row */
+	WtBaseReader *committed; /* the same without what the transaction has changed */
 
 	/* REPEATABLE READ: what the transaction itself sees of it; else NULL */
 	WtBaseReader *seen;
@@ -64,6 +66,7 @@ typedef struct Followers
 	uint64 invalidations; /* when this was made */
 	int n;
 	Base *bases;
+	bool all_locked; /* the transaction has locked all rows that it has changed */
 	MemoryContext cxt;
 	struct Followers *next;
 } Followers;
@@ -141,6 +144,7 @@ make_base(Base *b, WtTable *t, List *indexes, List *rollups)
 		b->r[b->nrollups++] = r;
 	}
 	b->row = wt_base_reader_open(t, b->read, NULL);
+	b->committed = wt_base_reader_open_committed(t, b->read);
 	if (!IsolationUsesXactSnapshot())
 		return true;
 	b->snapshot = *GetTransactionSnapshot();
@@ -156,6 +160,7 @@ close_scans(Followers *f)
 	for (int i = 0; i < f->n; i++)
 	{
 		wt_base_reader_close(f->bases[i].row);
+		wt_base_reader_close(f->bases[i].committed);
 		if (f->bases[i].seen != NULL)
 			wt_base_reader_close(f->bases[i].seen);
 	}
@@ -178,6 +183,8 @@ followers_of(wide_table_id id)
 	{
 		f = MemoryContextAllocZero(TopTransactionContext, sizeof(Followers));
 		f->id = id;
+		/* what was changed before may have been no indexed table */
+		f->all_locked = wt_batch(false) == NULL || wide_batch_mark(wt_batch(false)) == 0;
 		f->next = all;
 		all = f;
 	}
@@ -515,6 +522,31 @@ before_put(WtTable *t, wide_family_id family, wide_bytes key, wide_bytes qual, i
 
 /* ---------------------------------------------------------------- inserts */
 
+/* Returns true if no row is written twice, as the definition of the table says. */
+static bool
+is_written_once(const Base *b)
+{
+	for (int i = 0; i < b->n; i++)
+		if (!b->x[i]->immutable)
+			return false;
+	for (int i = 0; i < b->nrollups; i++)
+		if (!b->r[i]->immutable)
+			return false;
+	return true;
+}
+
+/* Locks the row.  Returns true if there is nothing of it, and so nothing either that would hide
+ * what is put now. */
+static bool
+is_new(Followers *f, wide_bytes key)
+{
+	size_t locks = wt_row_lock_held();
+
+	wt_row_lock(f->id, key, false);
+	return f->all_locked && wt_row_lock_held() > locks &&
+		   wt_base_reader_is_untouched(f->bases[0].committed, key);
+}
+
 bool
 wt_row_change_begin_insert(WtTable *t, wide_bytes key)
 {
@@ -532,11 +564,10 @@ wt_row_change_begin_insert(WtTable *t, wide_bytes key)
 	if (f->n != 1 || f->bases[0].t->relid != t->relid)
 		return false;
 	for (int i = 0; i < f->bases[0].n; i++)
-		if (!f->bases[0].x[i]->immutable || f->bases[0].x[i]->map >= 0)
+		if (f->bases[0].x[i]->map >= 0)
 			return false;
-	for (int i = 0; i < f->bases[0].nrollups; i++)
-		if (!f->bases[0].r[i]->immutable)
-			return false;
+	if (!is_written_once(&f->bases[0]) && !is_new(f, key))
+		return false;
 	begin_row(f, key, true);
 	return true;
 }

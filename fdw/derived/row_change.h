@@ -20,8 +20,11 @@
 
 #include "fdw/table/types.h"
 
-/* Before INSERT or COPY of a whole row: returns true if all indexes of the table are declared to be
- * of rows that are written once.  Nothing is read then. */
+/*
+ * Before INSERT or COPY of a whole row: returns true if the store has nothing of the row, or if
+ * all indexes and roll-ups of the table are declared to be of rows that are written once.  Then what
+ * follows from the row is made of its values, and the row is not read.
+ */
 extern bool wt_row_change_begin_insert(WtTable *t, wide_bytes key);
 
 /*

@@ -288,6 +288,12 @@ wt_row_lock(wide_table_id table, wide_bytes key, bool nowait)
 	}
 }
 
+size_t
+wt_row_lock_held(void)
+{
+	return wide_row_locks_held(wt_store_db());
+}
+
 void
 wt_row_lock_reset(uint64_t left)
 {

@@ -16,6 +16,9 @@
  */
 extern bool wt_row_lock(wide_table_id table, wide_bytes key, bool nowait);
 
+/* Returns: number of rows that the transaction holds locks of. */
+extern size_t wt_row_lock_held(void);
+
 /* Releases what the transaction holds.  left: LSN of the batch that the locks leave unpublished, or
  * 0. */
 extern void wt_row_lock_reset(uint64_t left);
