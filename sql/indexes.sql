@@ -1135,3 +1135,18 @@ DROP TABLE ix_queries;
 DROP FUNCTION ix_check, ix_plan, ix_rows, ix_compare;
 SELECT relname FROM pg_class WHERE relname LIKE 'ix\_%' ORDER BY 1;
 SELECT table_name FROM widetable.pg_stat_widetable_tables WHERE table_name LIKE 'public.ix%';
+
+-- ON CONFLICT DO NOTHING leaves out rows that a unique index does not allow, also those of the same command
+CREATE FOREIGN TABLE ix_skip (k int, n text COLLATE "C", v int) SERVER widetable OPTIONS (key 'k');
+CREATE FOREIGN TABLE ix_skip_n (n text COLLATE "C") SERVER widetable OPTIONS (index_of 'ix_skip', key 'n', unique 'true');
+INSERT INTO ix_skip VALUES (1, 'a', 1), (2, 'b', 2), (3, NULL, 3);
+INSERT INTO ix_skip VALUES (1, 'z', 9), (4, 'a', 4), (5, 'c', 5), (6, 'c', 6), (7, NULL, 7) ON CONFLICT DO NOTHING RETURNING *;
+INSERT INTO ix_skip VALUES (8, 'a', 9);
+BEGIN;
+DELETE FROM ix_skip WHERE n = 'a';
+INSERT INTO ix_skip VALUES (8, 'a', 8), (9, 'b', 9) ON CONFLICT DO NOTHING;
+TABLE ix_skip;
+ROLLBACK;
+TABLE ix_skip;
+SELECT * FROM widetable.verify('ix_skip');
+DROP FOREIGN TABLE ix_skip;

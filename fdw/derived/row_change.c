@@ -572,6 +572,34 @@ wt_row_change_begin_insert(WtTable *t, wide_bytes key)
 	return true;
 }
 
+bool
+wt_row_change_conflicts(WtTable *t, const Datum *values, const bool *nulls)
+{
+	wide_table_id id = wt_table_is_followed_by_none(t) ? 0 : find_derived(t);
+	Followers *f;
+
+	if (id == 0 || t->derived != WT_DERIVED_SOME)
+		return false;
+	wt_derive_settle();
+	f = followers_of(id);
+	for (int k = 0; k < f->n; k++)
+		for (int i = 0; f->bases[k].t->relid == t->relid && i < f->bases[k].n; i++)
+		{
+			const WtIndex *x = f->bases[k].x[i];
+			const WtEngineTable *e = &f->bases[k].xe[i];
+			WtEntries all = x->table->unique ? wt_entry_make(x, values, nulls, NULL)
+											 : (WtEntries) {0};
+
+			for (int o = 0; o < all.n; o++)
+			{
+				lock_values(x, e, &all.list[o]);
+				if (all.list[o].distinct && wt_unique_is_taken(x, e, all.list[o].key))
+					return true;
+			}
+		}
+	return false;
+}
+
 void
 wt_row_change_inserted(WtTable *t, const Datum *values, const bool *nulls)
 {

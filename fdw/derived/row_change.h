@@ -28,6 +28,13 @@
 extern bool wt_row_change_begin_insert(WtTable *t, wide_bytes key);
 
 /*
+ * For INSERT ... ON CONFLICT DO NOTHING: returns true if another row has values that a unique index
+ * allows once.  The values are locked to the end of the transaction.
+ * Requires: there is no row with this key, and it is locked.
+ */
+extern bool wt_row_change_conflicts(WtTable *t, const Datum *values, const bool *nulls);
+
+/*
  * The row is complete, and has exactly these values, which are by column of t.
  * Requires: wt_row_change_begin_insert() has returned true for it.
  */

@@ -11,6 +11,7 @@
 
 #include "fdw/derived/entry.h"
 #include "fdw/derived/entry_row.h"
+#include "fdw/row/cell_read.h"
 #include "fdw/store/bytes.h"
 #include "fdw/store/row_lock.h"
 #include "fdw/table/key_text.h"
@@ -42,8 +43,9 @@ raise_duplicate(const WtIndex *x, wide_bytes other)
 											: 0));
 }
 
-void
-wt_unique_check(const WtIndex *x, const WtEngineTable *e, wide_bytes key)
+/* Returns true, and sets *other to its key, if another entry has the values of this one. */
+static bool
+find_other(const WtIndex *x, const WtEngineTable *e, wide_bytes key, wide_bytes *other)
 {
 	wide_bytes values = values_of(x, key);
 	wide_scan_family fam = {.id = e->all[0], .want = WIDE_WANT_EXISTS};
@@ -52,14 +54,34 @@ wt_unique_check(const WtIndex *x, const WtEngineTable *e, wide_bytes key)
 	StringInfoData end;
 	WtEngineScan *scan;
 	wide_row row;
+	bool found = false;
 
 	initStringInfo(&end);
 	if (wt_rowkey_prefix_end(values.data, values.len, &end))
 		range.hi = wt_bytes_of(&end);
 	scan = wt_engine_scan_open(NULL, &spec);
-	while (wt_engine_scan_next(scan, &row))
+	while (!found && wt_engine_scan_next(scan, &row))
 		/* the entry of a value that has expired is none */
-		if (wt_bytes_cmp(row.key, key) != 0 && (!x->timed || wt_entry_row_has(x, row.key)))
-			raise_duplicate(x, row.key);
+		found = wt_bytes_cmp(row.key, key) != 0 && (!x->timed || wt_entry_row_has(x, row.key));
+	if (found)
+		*other = wt_cell_read_copy_bytes(CurrentMemoryContext, row.key);
 	wt_engine_scan_close(scan);
+	return found;
+}
+
+bool
+wt_unique_is_taken(const WtIndex *x, const WtEngineTable *e, wide_bytes key)
+{
+	wide_bytes other;
+
+	return find_other(x, e, key, &other);
+}
+
+void
+wt_unique_check(const WtIndex *x, const WtEngineTable *e, wide_bytes key)
+{
+	wide_bytes other;
+
+	if (find_other(x, e, key, &other))
+		raise_duplicate(x, other);
 }

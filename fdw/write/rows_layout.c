@@ -253,6 +253,8 @@ wt_rows_layout_insert(WtModify *m, TupleTableSlot *slot)
 			raise_duplicate(m, key);
 		return false;
 	}
+	if (m->do_nothing && wt_row_change_conflicts(m->t, slot->tts_values, slot->tts_isnull))
+		return false;
 	/* with timestamps a cell may lie behind others, or have expired */
 	once = m->rows.nts == 0 && wt_row_change_begin_insert(m->t, key);
 	if (insert_cells(m, slot, key) == 0)
