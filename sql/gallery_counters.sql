@@ -65,7 +65,17 @@ SELECT max(seen(path)) FROM log;
 EXPLAIN (COSTS OFF) SELECT n, url FROM url_top ORDER BY n DESC LIMIT 5;
 SELECT n, url FROM url_top ORDER BY n DESC LIMIT 5;
 SELECT count(*) AS differ FROM (SELECT url, n FROM url_count EXCEPT SELECT url, n FROM url_top) x;
--- The third way, for an occasional report, needs no second table:
+-- The declared form: an index on the count is the leaderboard.  The planner reads it by
+-- itself, and increment moves the entry.  (n > 0, because rows without a count have no entry.)
+CREATE FOREIGN TABLE url_by_count (n bigint, url text COLLATE "C") SERVER widetable OPTIONS (index_of 'url_count', key 'n desc, url');
+EXPLAIN (COSTS OFF) SELECT n, url FROM url_count WHERE n > 0 ORDER BY n DESC LIMIT 5;
+SELECT n, url FROM url_count WHERE n > 0 ORDER BY n DESC LIMIT 5;
+BEGIN;
+SELECT widetable.increment('url_count', '/robots.txt', 'n', 1000) > 1000 AS counted;
+SELECT url FROM url_count WHERE n > 0 ORDER BY n DESC LIMIT 1;
+ROLLBACK;
+SELECT * FROM widetable.verify('url_count');
+-- The last way, for an occasional report, needs no second table:
 SELECT qualifier AS url, sum(value) FROM cookie_urls WHERE cookie <> 'c42' GROUP BY 1 ORDER BY 2 DESC LIMIT 2;
 
 -- S51: counters for hour, day and month, each with a separate time to live

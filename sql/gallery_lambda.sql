@@ -84,6 +84,27 @@ EXPLAIN (COSTS OFF) SELECT path, n FROM batch WHERE gen = 1 AND path = '/favicon
 EXPLAIN (COSTS OFF) SELECT sum(n) FROM speed WHERE gen > 1;
 SELECT n FROM hits WHERE path = '/favicon.ico';
 
+-- The declared form: a roll-up of the raw events.  Each event adds to its page in the
+-- transaction that writes it, and waits for nobody, so there is nothing to count at
+-- night, no generation and no switch.  Hours are a second roll-up of the same events.
+CREATE FOREIGN TABLE seen (id int, path text COLLATE "C", at timestamptz, ip text) SERVER widetable OPTIONS (key 'id');
+CREATE FOREIGN TABLE seen_pages (path text COLLATE "C", n bigint OPTIONS (aggregate 'count(*)'), visitors bigint OPTIONS (aggregate 'hll(ip)'))
+    SERVER widetable OPTIONS (rollup_of 'seen', key 'path');
+INSERT INTO seen SELECT line_no, path, time_utc, host(client_ip) FROM access_log WHERE line_no <= 6000;
+SELECT path, n FROM seen_pages ORDER BY n DESC, path LIMIT 3;
+-- It agrees with the view of batch plus speed, page by page.
+SELECT count(*) AS pages, count(*) FILTER (WHERE r.n = h.n) AS agree FROM seen_pages r FULL JOIN hits h USING (path);
+-- A roll-up that is made later is built of the events that are there.
+CREATE FOREIGN TABLE seen_hours (hour timestamptz OPTIONS (expr 'date_trunc(''hour'', at)'), n bigint OPTIONS (aggregate 'count(*)'))
+    SERVER widetable OPTIONS (rollup_of 'seen', key 'hour');
+SELECT * FROM seen_hours ORDER BY hour LIMIT 3;
+-- A robot is found out: its events are deleted, and have never been counted.
+SELECT count(*) AS with_robot, (SELECT sum(n) FROM seen_pages) AS counted FROM seen;
+DELETE FROM seen WHERE path = '/robots.txt';
+SELECT count(*) AS without, (SELECT sum(n) FROM seen_pages) AS counted, (SELECT sum(n) FROM seen_hours) AS in_hours,
+       (SELECT count(*) FROM seen_pages WHERE path = '/robots.txt') AS robots FROM seen;
+SELECT * FROM widetable.verify('seen');
+
 -- ---------------------------------------------------------------- work marks
 
 -- S85: marks on new data: claim, process, clear; two workers never take the same mark
