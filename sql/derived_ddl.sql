@@ -156,3 +156,100 @@ SELECT * FROM dd_late_v;
 SELECT * FROM widetable.verify('dd_late');
 DROP FOREIGN TABLE dd_new, dd_late;
 DROP FUNCTION dd_same;
+
+-- values that are not shown as they were written: what follows from them is what is shown
+CREATE FOREIGN TABLE dd_price (id int, price numeric OPTIONS (encoding 'ordered'), tags jsonb OPTIONS (family 't')) SERVER widetable OPTIONS (key 'id');
+CREATE FOREIGN TABLE dd_price_i (id int, price numeric) SERVER widetable OPTIONS (index_of 'dd_price', key 'id');
+CREATE FOREIGN TABLE dd_price_r (p text OPTIONS (expr 'price::text'), kind text OPTIONS (expr 'jsonb_typeof(tags->''a'')'), n bigint OPTIONS (aggregate 'count(*)'))
+    SERVER widetable OPTIONS (rollup_of 'dd_price', key 'p, kind', immutable 'true');
+INSERT INTO dd_price VALUES (1, 1.00, '{"a": 5}'), (2, 1, '{"a": "x"}');
+SELECT * FROM dd_price_i;
+SELECT * FROM dd_price_r;
+SELECT * FROM widetable.verify('dd_price');
+DROP FOREIGN TABLE dd_price;
+
+-- ALTER of a roll-up builds it anew: names, aggregates, the time zone
+SET timezone = 'UTC';
+CREATE FOREIGN TABLE dd_day (k int, at timestamptz, v int) SERVER widetable OPTIONS (key 'k');
+CREATE FOREIGN TABLE dd_day_r (day date OPTIONS (expr 'at::date'), n bigint OPTIONS (aggregate 'count(v)')) SERVER widetable OPTIONS (rollup_of 'dd_day', key 'day');
+INSERT INTO dd_day VALUES (1, '2026-01-01 23:30Z', 1), (2, '2026-01-01 12:00Z', 2);
+ALTER FOREIGN TABLE dd_day_r RENAME n TO m;
+SELECT * FROM dd_day_r;
+ALTER FOREIGN TABLE dd_day_r OPTIONS (SET timezone 'Europe/Paris');
+SELECT * FROM dd_day_r;
+ALTER FOREIGN TABLE dd_day_r ALTER m OPTIONS (SET aggregate 'max(v)');
+INSERT INTO dd_day VALUES (3, '2026-01-02 23:30Z', 3);
+SELECT * FROM dd_day_r;
+SELECT * FROM widetable.verify('dd_day');
+DROP FOREIGN TABLE dd_day;
+
+-- whose rights: a build and verify() evaluate expressions as the owner; who reads the table evaluates none
+CREATE ROLE regress_wt_dd_owner;
+CREATE ROLE regress_wt_dd_reader;
+GRANT USAGE ON FOREIGN SERVER widetable TO regress_wt_dd_owner, regress_wt_dd_reader;
+GRANT CREATE ON SCHEMA public TO regress_wt_dd_owner;
+SET ROLE regress_wt_dd_owner;
+CREATE FUNCTION dd_as(int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE WARNING 'as %', current_user; RETURN $1; END $$;
+CREATE FOREIGN TABLE dd_rights (k int, v int) SERVER widetable OPTIONS (key 'k');
+INSERT INTO dd_rights VALUES (1, 1);
+CREATE FOREIGN TABLE dd_rights_r (v int OPTIONS (expr 'dd_as(v)'), n bigint OPTIONS (aggregate 'count(*)')) SERVER widetable OPTIONS (rollup_of 'dd_rights', key 'v');
+GRANT SELECT ON dd_rights TO regress_wt_dd_reader;
+REVOKE EXECUTE ON FUNCTION dd_as FROM PUBLIC;
+RESET ROLE;
+SELECT * FROM widetable.verify('dd_rights');
+ALTER FOREIGN TABLE dd_rights_r ADD COLUMN s bigint OPTIONS (aggregate 'sum(k)');
+SET ROLE regress_wt_dd_reader;
+SELECT * FROM dd_rights;
+RESET ROLE;
+DROP FOREIGN TABLE dd_rights;
+DROP FUNCTION dd_as;
+REVOKE ALL ON SCHEMA public FROM regress_wt_dd_owner;
+REVOKE ALL ON FOREIGN SERVER widetable FROM regress_wt_dd_owner, regress_wt_dd_reader;
+DROP ROLE regress_wt_dd_owner, regress_wt_dd_reader;
+
+-- an index that is built online can be dropped at once, and afterwards
+CREATE FOREIGN TABLE dd_online (k int, v int) SERVER widetable OPTIONS (key 'k');
+INSERT INTO dd_online SELECT i, i % 10 FROM generate_series(1, 30000) i;
+SET lock_timeout = '60s';
+CREATE FOREIGN TABLE dd_online_v (v int) SERVER widetable OPTIONS (index_of 'dd_online', key 'v', build 'online');
+DROP FOREIGN TABLE dd_online_v;
+CREATE FOREIGN TABLE dd_online_v (v int) SERVER widetable OPTIONS (index_of 'dd_online', key 'v', build 'online');
+CREATE PROCEDURE dd_wait() LANGUAGE plpgsql AS $$
+BEGIN
+    FOR i IN 1 .. 6000 LOOP
+        COMMIT;
+        EXIT WHEN NOT EXISTS (SELECT FROM pg_foreign_table, unnest(ftoptions) o WHERE ftrelid = 'dd_online_v'::regclass AND o LIKE 'progress=%');
+        PERFORM pg_sleep(0.01);
+    END LOOP;
+END $$;
+CALL dd_wait();
+SELECT count(*), sum(k) FROM dd_online_v WHERE v = 3;
+EXPLAIN (COSTS OFF) SELECT k FROM dd_online WHERE v = 3 ORDER BY k LIMIT 5;
+SELECT * FROM widetable.verify('dd_online');
+DROP FOREIGN TABLE dd_online;
+DROP PROCEDURE dd_wait;
+
+-- tables of others, in schemas that a role may not use, are no obstacle
+CREATE ROLE regress_wt_dd;
+CREATE SCHEMA dd_closed;
+CREATE FOREIGN TABLE dd_closed.t (k int, v int) SERVER widetable OPTIONS (key 'k');
+CREATE FOREIGN TABLE dd_open_v (v int) SERVER widetable OPTIONS (index_of 'dd_closed.t', key 'v');
+INSERT INTO dd_closed.t VALUES (1, 2);
+GRANT USAGE ON FOREIGN SERVER widetable TO regress_wt_dd;
+GRANT CREATE ON SCHEMA public TO regress_wt_dd;
+GRANT SELECT ON dd_open_v TO regress_wt_dd;
+SET ROLE regress_wt_dd;
+SELECT * FROM dd_open_v;
+SELECT * FROM dd_closed.t;
+CREATE FOREIGN TABLE dd_own (k int, v int) SERVER widetable OPTIONS (key 'k');
+CREATE FOREIGN TABLE dd_own_v (v int) SERVER widetable OPTIONS (index_of 'dd_own', key 'v');
+INSERT INTO dd_own VALUES (3, 4);
+SELECT * FROM dd_own_v;
+CREATE FOREIGN TABLE dd_other (v int) SERVER widetable OPTIONS (index_of 'dd_closed.t', key 'v');
+CREATE FOREIGN TABLE dd_other (v int) SERVER widetable OPTIONS (index_of 'dd_none.t', key 'v');
+DROP FOREIGN TABLE dd_own;
+RESET ROLE;
+DROP SCHEMA dd_closed CASCADE;
+REVOKE ALL ON SCHEMA public FROM regress_wt_dd;
+REVOKE ALL ON FOREIGN SERVER widetable FROM regress_wt_dd;
+DROP ROLE regress_wt_dd;

@@ -215,7 +215,9 @@ wt_alter_record_renames(WtTable *before, TupleDesc after)
 		/* a column of an index still has the same column of the indexed table */
 		if (c->source == c->name)
 			wt_catalog_option_set_column(before->relid, c->attno, "column_of", c->name);
-		if (c->by_name && !has_any_option(before->relid, c->attno, places, lengthof(places)))
+		/* a roll-up is built anew */
+		if (c->by_name && before->rollup_of == NULL &&
+			!has_any_option(before->relid, c->attno, places, lengthof(places)))
 			wt_catalog_option_set_column(before->relid, c->attno, "column", cell_option(before, c));
 	}
 	if (key && before->key_given)
@@ -247,7 +249,8 @@ wt_alter_record_cells(WtTable *before, WtTable *after)
 		WtColumn *b = &before->columns[i];
 		WtColumn *a = &after->columns[i];
 
-		if (b->role != WT_CELL || !b->by_name || a->role != WT_CELL || !a->by_name ||
+		if (before->rollup_of != NULL || b->role != WT_CELL || !b->by_name || a->role != WT_CELL ||
+			!a->by_name ||
 			strcmp(before->families[b->family].name, after->families[a->family].name) == 0)
 			continue;
 		wt_catalog_option_set_column(before->relid, b->attno, "column", cell_option(before, b));

@@ -30,6 +30,7 @@
 
 #include "fdw/store/compat.h"
 #include "fdw/table/lookup.h"
+#include "fdw/table/table.h"
 
 /* ------------------------------------------------------------------ options */
 
@@ -64,8 +65,7 @@ named_table(List *options)
 		DefElem *def = lfirst(lc);
 
 		if (strcmp(def->defname, "index_of") == 0 || strcmp(def->defname, "rollup_of") == 0)
-			return RangeVarGetRelid(makeRangeVarFromNameList(wt_qualified_names(defGetString(def))),
-									NoLock, true);
+			return wt_table_named(defGetString(def));
 	}
 	return InvalidOid;
 }

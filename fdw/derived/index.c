@@ -296,25 +296,6 @@ project(WtIndex *x)
 	x->projection = p;
 }
 
-/* Returns true if the column shows exactly what was written to it: not 1 for 1.00. */
-static bool
-shows_what_is_written(const WtColumn *c)
-{
-	if (c->role != WT_CELL)
-		return true;
-	switch (c->enc)
-	{
-		case WT_ENC_ORDERED:
-			return c->typid != NUMERICOID && c->typid != FLOAT4OID && c->typid != FLOAT8OID &&
-				   c->typid != INTERVALOID;
-		case WT_ENC_DECIMAL:
-		case WT_ENC_NESTED:
-			return false;
-		default:
-			return true;
-	}
-}
-
 /* Makes an index, in CurrentMemoryContext. */
 static WtIndex *
 make_index(WtTable *table, WtTable *base)
@@ -333,7 +314,7 @@ make_index(WtTable *table, WtTable *base)
 	x->base = base;
 	x->map = -1;
 	x->building = table->progress != NULL;
-	x->immutable = table->immutable || base->immutable;
+	x->exact = true;
 	x->source = palloc(sizeof(int) * Max(1, table->natts));
 	x->read = palloc0(sizeof(bool) * Max(1, base->natts));
 	for (int i = 0; i < table->natts; i++)
@@ -344,10 +325,13 @@ make_index(WtTable *table, WtTable *base)
 		if (x->source[i] < 0)
 			continue;
 		x->read[x->source[i]] = true;
-		x->immutable &= shows_what_is_written(&base->columns[x->source[i]]);
+		x->exact &= wt_encoding_is_exact(&base->columns[x->source[i]]) ||
+					(base->columns[x->source[i]].role == WT_KEY &&
+					 base->columns[x->source[i]].enc == c->enc);
 		if (c->source_is != WT_SOURCE_VALUE)
 			x->map = x->source[i];
 	}
+	x->immutable = x->exact && (table->immutable || base->immutable);
 	x->timed = is_timed(x);
 	project(x);
 	return x;

@@ -32,7 +32,8 @@ typedef struct WtIndex
 	int map;		/* index in base of the map whose entries are indexed; -1: none */
 	bool timed;
 	bool building;	/* entries of some rows are missing (online_build.h) */
-	bool immutable; /* rows are written once: INSERT and COPY read nothing */
+	bool exact;		/* the columns show exactly what INSERT and COPY write */
+	bool immutable; /* rows are written once, and exact: INSERT and COPY read nothing */
 
 	/*
 	 * The index as if it were the indexed table: the columns that it has are where base has them,

@@ -7,6 +7,7 @@
 #include "fdw/derived/online_build.h"
 
 #include "access/xact.h"
+#include "catalog/pg_foreign_table.h"
 #include "lib/stringinfo.h"
 #include "libpq/pqsignal.h"
 #include "miscadmin.h"
@@ -68,6 +69,17 @@ start(Oid relid)
 	return RegisterDynamicBackgroundWorker(&w, NULL);
 }
 
+/* Returns: the lock that the builder of the index holds.  Commands that drop or alter the index do
+ * not wait for it. */
+static LOCKTAG
+builder_tag(Oid relid)
+{
+	LOCKTAG tag;
+
+	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, ForeignTableRelationId, relid, 0);
+	return tag;
+}
+
 void
 wt_online_build_at_commit(Oid relid)
 {
@@ -84,12 +96,14 @@ wt_online_build_ensure(const WtIndex *x)
 	static TimestampTz when = 0;
 	TimestampTz now = GetCurrentTimestamp();
 
+	LOCKTAG tag = builder_tag(x->relid);
+
 	if (RecoveryInProgress() || IsBinaryUpgrade ||
 		(asked == x->relid && !TimestampDifferenceExceeds(when, now, ASK_AGAIN_MS)) ||
-		!ConditionalLockRelationOid(x->relid, ShareUpdateExclusiveLock))
+		LockAcquire(&tag, ExclusiveLock, false, true) == LOCKACQUIRE_NOT_AVAIL)
 		return;
 	/* nobody builds it: the lock was free */
-	UnlockRelationOid(x->relid, ShareUpdateExclusiveLock);
+	(void) LockRelease(&tag, ExclusiveLock, false);
 	asked = x->relid;
 	when = now;
 	(void) start(x->relid);
@@ -226,68 +240,76 @@ finish(const WtIndex *x)
 	CacheInvalidateRelcacheByRelid(x->base->relid);
 }
 
-/* One transaction of the builder.  Returns false if nothing is left to do. */
-static bool
-build_chunk(Oid relid)
+/* Returns: the index, locked behind its table, as writers lock them; NULL: it is gone, or complete.
+ */
+static WtIndex *
+lock_index(Oid relid)
 {
-	bool more = false;
-	WtTable *t;
+	WtTable *t = wt_table_unlocked(relid);
+	Oid base = t != NULL ? t->source : InvalidOid;
+	WtIndex *x;
+
+	if (!OidIsValid(base))
+		return NULL;
+	LockRelationOid(base, RowExclusiveLock);
+	LockRelationOid(relid, RowExclusiveLock);
+	t = wt_table_unlocked(relid);
+	if (t == NULL || t->index_of == NULL || t->progress == NULL || t->source != base)
+		return NULL;
+	x = wt_index(relid);
+	return x != NULL && x->building ? x : NULL;
+}
+
+/* One transaction of the builder; *done: number of rows whose entries are there.  Returns false if
+ * nothing is left to do. */
+static bool
+build_chunk(Oid relid, uint64 *done)
+{
+	WtIndex *x;
+	int n = 0;
 
 	StartTransactionCommand();
 	PushActiveSnapshot(GetTransactionSnapshot());
-	LockRelationOid(relid, RowExclusiveLock);
-	t = wt_table_unlocked(relid);
-	if (t != NULL && t->index_of != NULL && t->progress != NULL)
+	x = lock_index(relid);
+	if (x != NULL)
 	{
-		WtIndex *x;
-		int n;
-
-		LockRelationOid(t->source, RowExclusiveLock);
-		x = wt_index(relid);
-		more = x != NULL && x->building;
-		n = more ? add_rows(x) : 0;
-		if (more && n == 0)
+		/* the end of a transaction ends what it shows */
+		wt_index_build_progress(x);
+		wide_progress_add(wt_store_db(), *done);
+		n = add_rows(x);
+		if (n == 0)
 			finish(x);
-		more = n > 0;
-		wide_progress_add(wt_store_db(), (uint64) n);
+		*done += (uint64) n;
 	}
 	PopActiveSnapshot();
 	wt_stop_point("index-chunk");
 	CommitTransactionCommand();
-	return more;
+	return n > 0;
+}
+
+/* The end of a process gives back the session's locks only if it is in a transaction. */
+static void
+give_up_claim(int code, Datum arg)
+{
+	LockReleaseSession(DEFAULT_LOCKMETHOD);
 }
 
 /* Returns false if another process builds the index, or it is gone. */
 static bool
 claim(Oid relid)
 {
-	LOCKTAG tag;
+	LOCKTAG tag = builder_tag(relid);
 	bool ours;
 
 	StartTransactionCommand();
 	PushActiveSnapshot(GetTransactionSnapshot());
 	ours = wt_table_is_ours(relid);
-	SET_LOCKTAG_RELATION(tag, MyDatabaseId, relid);
 	/* of the session, so that it lasts from one transaction to the next */
-	ours = ours && LockAcquire(&tag, ShareUpdateExclusiveLock, true, true) != LOCKACQUIRE_NOT_AVAIL;
+	ours = ours && LockAcquire(&tag, ExclusiveLock, true, true) != LOCKACQUIRE_NOT_AVAIL;
+	before_shmem_exit(give_up_claim, (Datum) 0);
 	PopActiveSnapshot();
 	CommitTransactionCommand();
 	return ours;
-}
-
-/* Shows the build in pg_stat_widetable_progress. */
-static void
-show_progress(Oid relid)
-{
-	WtIndex *x;
-
-	StartTransactionCommand();
-	PushActiveSnapshot(GetTransactionSnapshot());
-	x = wt_index(relid);
-	if (x != NULL)
-		wt_index_build_progress(x);
-	PopActiveSnapshot();
-	CommitTransactionCommand();
 }
 
 void
@@ -295,6 +317,7 @@ wt_online_build_main(Datum arg)
 {
 	Oid relid = DatumGetObjectId(arg);
 	BuilderPlace place;
+	uint64 done = 0;
 
 	memcpy(&place, MyBgworkerEntry->bgw_extra, sizeof(place));
 	pqsignal(SIGTERM, die);
@@ -302,9 +325,7 @@ wt_online_build_main(Datum arg)
 	BackgroundWorkerInitializeConnectionByOid(place.database, InvalidOid, 0);
 	if (!claim(relid))
 		proc_exit(0);
-	show_progress(relid);
-	while (build_chunk(relid))
+	while (build_chunk(relid, &done))
 		CHECK_FOR_INTERRUPTS();
-	wide_progress_end(wt_store_db());
 	proc_exit(0);
 }

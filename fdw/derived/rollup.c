@@ -149,7 +149,6 @@ parse_column(ParseState *ps, WtRollup *r, WtRollupColumn *out)
 						 "possible.")));
 	out->expr = expr;
 	out->type = getBaseType(exprType(expr));
-	out->state = ExecInitExpr(expression_planner((Expr *) copyObject(expr)), NULL);
 	pull_varattnos(expr, 1, &attrs);
 	while ((i = bms_next_member(attrs, i)) >= 0)
 	{
@@ -303,13 +302,17 @@ wt_rollup_make(WtTable *table, WtTable *base, Relation rel, const WtTable *befor
 
 	check_tables(table, base);
 	r->relid = table->relid;
+	r->cxt = CurrentMemoryContext;
 	r->table = table;
 	r->base = base;
-	r->immutable = table->immutable || base->immutable;
 	r->read = palloc0(sizeof(bool) * Max(1, base->natts));
 	r->columns = palloc0(sizeof(WtRollupColumn) * Max(1, table->natts));
 	parse_columns(r, rel, before);
 	check_read(r);
+	r->exact = true;
+	for (int i = 0; i < base->natts; i++)
+		r->exact &= !r->read[i] || wt_encoding_is_exact(&base->columns[i]);
+	r->immutable = r->exact && (table->immutable || base->immutable);
 	r->timed = is_timed(r);
 	r->zone = table->timezone != NULL ? pg_tzset(table->timezone) : session_timezone;
 	r->slot = MakeSingleTupleTableSlot(CreateTupleDescCopy(RelationGetDescr(rel)), &TTSOpsVirtual);
@@ -338,6 +341,19 @@ wt_rollup_option(const WtRollup *r, const WtRollupColumn *c)
 
 /* --------------------------------------------------------------- evaluation */
 
+/* Returns: the column's expression, ready to be evaluated.  Not before it is: who only reads the
+ * table needs no privileges on functions. */
+static ExprState *
+state_of(const WtRollup *r, WtRollupColumn *c)
+{
+	MemoryContext old = MemoryContextSwitchTo(r->cxt);
+
+	if (c->state == NULL)
+		c->state = ExecInitExpr(expression_planner((Expr *) copyObject(c->expr)), NULL);
+	MemoryContextSwitchTo(old);
+	return c->state;
+}
+
 void
 wt_rollup_evaluate(const WtRollup *r, const Datum *row, const bool *row_nulls, Datum *values,
 				   bool *nulls)
@@ -353,8 +369,8 @@ wt_rollup_evaluate(const WtRollup *r, const Datum *row, const bool *row_nulls, D
 	{
 		session_timezone = r->zone;
 		for (int i = 0; i < r->n; i++)
-			if (r->columns[i].state != NULL)
-				values[i] = ExecEvalExpr(r->columns[i].state, r->econtext, &nulls[i]);
+			if (r->columns[i].expr != NULL)
+				values[i] = ExecEvalExpr(state_of(r, &r->columns[i]), r->econtext, &nulls[i]);
 	}
 	PG_FINALLY();
 	{

@@ -29,7 +29,7 @@ typedef struct WtRollupColumn
 	WtRollupKind kind;
 	Node *expr;		  /* over the columns of the table, whose number is 1; NULL: count(*) */
 	Oid type;		  /* of expr */
-	ExprState *state; /* of expr */
+	ExprState *state; /* of expr; NULL: not evaluated yet */
 } WtRollupColumn;
 
 typedef struct WtRollup
@@ -38,12 +38,14 @@ typedef struct WtRollup
 	WtTable *table; /* the roll-up */
 	WtTable *base;	/* the table */
 	bool *read;		/* by column of base: an expression reads it */
-	bool immutable; /* rows are written once: INSERT and COPY read nothing */
+	bool exact;		/* the columns show exactly what INSERT and COPY write */
+	bool immutable; /* rows are written once, and exact: INSERT and COPY read nothing */
 	bool timed;		/* a cell that is read may expire: it is not known what a row has added */
 	int n;
 	WtRollupColumn *columns; /* all but dropped ones */
 	bool zoned;				 /* the value of an expression depends on the time zone */
 	struct pg_tz *zone;
+	MemoryContext cxt; /* of this */
 
 	/* for evaluating expressions */
 	TupleTableSlot *slot; /* of a row of base */

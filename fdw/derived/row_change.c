@@ -535,6 +535,19 @@ is_written_once(const Base *b)
 	return true;
 }
 
+/* Returns true if all columns that something is derived of show what INSERT and COPY write. */
+static bool
+is_exact(const Base *b)
+{
+	for (int i = 0; i < b->n; i++)
+		if (!b->x[i]->exact)
+			return false;
+	for (int i = 0; i < b->nrollups; i++)
+		if (!b->r[i]->exact)
+			return false;
+	return true;
+}
+
 /* Locks the row.  Returns true if there is nothing of it, and so nothing either that would hide
  * what is put now. */
 static bool
@@ -566,7 +579,7 @@ wt_row_change_begin_insert(WtTable *t, wide_bytes key)
 	for (int i = 0; i < f->bases[0].n; i++)
 		if (f->bases[0].x[i]->map >= 0)
 			return false;
-	if (!is_written_once(&f->bases[0]) && !is_new(f, key))
+	if (!is_written_once(&f->bases[0]) && (!is_exact(&f->bases[0]) || !is_new(f, key)))
 		return false;
 	begin_row(f, key, true);
 	return true;

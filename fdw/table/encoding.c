@@ -260,6 +260,24 @@ wt_encoding_is_self_delimiting(Oid typid, WtEncoding e)
 }
 
 bool
+wt_encoding_is_exact(const WtColumn *c)
+{
+	if (c->role != WT_CELL && c->role != WT_KEY)
+		return false;
+	switch (c->enc)
+	{
+		case WT_ENC_ORDERED:
+			return c->typid != NUMERICOID && c->typid != FLOAT4OID && c->typid != FLOAT8OID &&
+				   c->typid != INTERVALOID;
+		case WT_ENC_DECIMAL:
+		case WT_ENC_NESTED:
+			return false;
+		default:
+			return true;
+	}
+}
+
+bool
 wt_encoding_is_injective(const WtColumn *c)
 {
 	if (wt_encoding_binary_width(c->typid) >= 0 && c->typid != FLOAT4OID && c->typid != FLOAT8OID)

@@ -39,6 +39,10 @@ extern bool wt_encoding_is_ordered(const WtColumn *c);
  * bytes. */
 extern bool wt_encoding_is_injective(const WtColumn *c);
 
+/* Returns true if a column shows exactly the value that was written: not 1 for 1.00.  False for
+ * columns that are neither in the key nor have a cell. */
+extern bool wt_encoding_is_exact(const WtColumn *c);
+
 /* Returns true if the bytes are a digest, from which the value cannot be restored. */
 static inline bool
 wt_encoding_is_digest(WtEncoding e)

@@ -127,6 +127,17 @@ check_not_derived(Oid relid)
 					 errdetail("Its rows follow from those of another table.")));
 }
 
+Oid
+wt_table_named(const char *name)
+{
+	char *schema, *relation;
+
+	DeconstructQualifiedName(wt_qualified_names(name), &schema, &relation);
+	if (schema == NULL)
+		return RelnameGetRelid(relation);
+	return get_relname_relid(relation, get_namespace_oid(schema, true));
+}
+
 void
 wt_table_find_source(WtDefinition *def, List *options)
 {
@@ -136,12 +147,14 @@ wt_table_find_source(WtDefinition *def, List *options)
 	{
 		DefElem *option = lfirst(lc);
 		bool index = strcmp(option->defname, "index_of") == 0;
-		List *names;
 
 		if (!index && strcmp(option->defname, "rollup_of") != 0)
 			continue;
-		names = wt_qualified_names(defGetString(option));
-		def->source = RangeVarGetRelid(makeRangeVarFromNameList(names), NoLock, false);
+		def->source = wt_table_named(defGetString(option));
+		if (!OidIsValid(def->source))
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_TABLE),
+					 errmsg("relation \"%s\" does not exist", defGetString(option))));
 		check_not_derived(def->source);
 		if (!wt_table_is_ours(def->source))
 			wt_table_not_ours(def->source);

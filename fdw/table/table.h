@@ -43,6 +43,10 @@ extern const struct WtEngine *wt_table_engine(Oid relid);
 /* IMPORT FOREIGN SCHEMA: the callback of the wrapper. */
 extern List *wt_table_import(ImportForeignSchemaStmt *stmt, Oid server);
 
+/* Returns: the relation that option index_of or rollup_of names, also where the present role has no
+ * privileges on its schema; InvalidOid: there is none. */
+extern Oid wt_table_named(const char *name);
+
 /*
  * Sets the table that the definition is derived from, if one of these options names one.  Takes no
  * lock: who uses an index or a roll-up uses its table, too.
