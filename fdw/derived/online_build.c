@@ -7,6 +7,7 @@
 #include "fdw/derived/online_build.h"
 
 #include "access/xact.h"
+#include "catalog/pg_foreign_table.h"
 #include "lib/stringinfo.h"
 #include "libpq/pqsignal.h"
 #include "miscadmin.h"
@@ -25,6 +26,7 @@
 
 #include "engine/wide.h"
 #include "fdw/ddl/catalog_option.h"
+#include "fdw/derived/as_owner.h"
 #include "fdw/derived/base_reader.h"
 #include "fdw/derived/entry.h"
 #include "fdw/derived/index_build.h"
@@ -68,6 +70,32 @@ start(Oid relid)
 	return RegisterDynamicBackgroundWorker(&w, NULL);
 }
 
+/* The lock of the builder.  It is not that of the table, so that commands need not wait for it. */
+static LOCKTAG
+lock_tag(Oid relid)
+{
+	LOCKTAG tag;
+
+	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, ForeignTableRelationId, relid, 0);
+	return tag;
+}
+
+static bool
+try_lock(Oid relid, bool session)
+{
+	LOCKTAG tag = lock_tag(relid);
+
+	return LockAcquire(&tag, ExclusiveLock, session, true) != LOCKACQUIRE_NOT_AVAIL;
+}
+
+static void
+unlock(Oid relid, bool session)
+{
+	LOCKTAG tag = lock_tag(relid);
+
+	(void) LockRelease(&tag, ExclusiveLock, session);
+}
+
 void
 wt_online_build_at_commit(Oid relid)
 {
@@ -86,10 +114,10 @@ wt_online_build_ensure(const WtIndex *x)
 
 	if (RecoveryInProgress() || IsBinaryUpgrade ||
 		(asked == x->relid && !TimestampDifferenceExceeds(when, now, ASK_AGAIN_MS)) ||
-		!ConditionalLockRelationOid(x->relid, ShareUpdateExclusiveLock))
+		!try_lock(x->relid, false))
 		return;
 	/* nobody builds it: the lock was free */
-	UnlockRelationOid(x->relid, ShareUpdateExclusiveLock);
+	unlock(x->relid, false);
 	asked = x->relid;
 	when = now;
 	(void) start(x->relid);
@@ -226,50 +254,65 @@ finish(const WtIndex *x)
 	CacheInvalidateRelcacheByRelid(x->base->relid);
 }
 
+/* Locks the indexed table, and then the index, as writers and commands do that drop or empty both.
+ * Returns NULL if the index is gone. */
+static WtIndex *
+lock_tables(Oid relid)
+{
+	WtTable *t = wt_table_is_ours(relid) ? wt_table_unlocked(relid) : NULL;
+
+	if (t == NULL || t->index_of == NULL)
+		return NULL;
+	LockRelationOid(t->source, RowExclusiveLock);
+	LockRelationOid(relid, RowExclusiveLock);
+	return wt_table_is_ours(relid) ? wt_index(relid) : NULL;
+}
+
 /* One transaction of the builder.  Returns false if nothing is left to do. */
 static bool
 build_chunk(Oid relid)
 {
-	bool more = false;
-	WtTable *t;
+	int n = 0;
+	WtIndex *x;
 
 	StartTransactionCommand();
 	PushActiveSnapshot(GetTransactionSnapshot());
-	LockRelationOid(relid, RowExclusiveLock);
-	t = wt_table_unlocked(relid);
-	if (t != NULL && t->index_of != NULL && t->progress != NULL)
+	x = lock_tables(relid);
+	if (x != NULL && x->building)
 	{
-		WtIndex *x;
-		int n;
+		WtAsOwner saved = wt_as_owner_begin(x->base->owner, true);
 
-		LockRelationOid(t->source, RowExclusiveLock);
-		x = wt_index(relid);
-		more = x != NULL && x->building;
-		n = more ? add_rows(x) : 0;
-		if (more && n == 0)
+		n = add_rows(x);
+		if (n == 0)
 			finish(x);
-		more = n > 0;
+		wt_as_owner_end(&saved);
 		wide_progress_add(wt_store_db(), (uint64) n);
 	}
 	PopActiveSnapshot();
 	wt_stop_point("index-chunk");
 	CommitTransactionCommand();
-	return more;
+	return n > 0;
+}
+
+/* At the end of the process, which would leave the lock in shared memory. */
+static void
+unclaim(int code, Datum relid)
+{
+	unlock(DatumGetObjectId(relid), true);
 }
 
 /* Returns false if another process builds the index, or it is gone. */
 static bool
 claim(Oid relid)
 {
-	LOCKTAG tag;
 	bool ours;
 
 	StartTransactionCommand();
 	PushActiveSnapshot(GetTransactionSnapshot());
-	ours = wt_table_is_ours(relid);
-	SET_LOCKTAG_RELATION(tag, MyDatabaseId, relid);
 	/* of the session, so that it lasts from one transaction to the next */
-	ours = ours && LockAcquire(&tag, ShareUpdateExclusiveLock, true, true) != LOCKACQUIRE_NOT_AVAIL;
+	ours = wt_table_is_ours(relid) && try_lock(relid, true);
+	if (ours)
+		before_shmem_exit(unclaim, ObjectIdGetDatum(relid));
 	PopActiveSnapshot();
 	CommitTransactionCommand();
 	return ours;
@@ -283,7 +326,7 @@ show_progress(Oid relid)
 
 	StartTransactionCommand();
 	PushActiveSnapshot(GetTransactionSnapshot());
-	x = wt_index(relid);
+	x = lock_tables(relid);
 	if (x != NULL)
 		wt_index_build_progress(x);
 	PopActiveSnapshot();
