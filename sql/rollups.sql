@@ -121,6 +121,16 @@ DROP FOREIGN TABLE extremes;
 DELETE FROM visits WHERE cookie = 'c0';
 SELECT * FROM differences();
 
+-- a sum of doubles cannot lose what would make it NaN for ever
+BEGIN;
+INSERT INTO visits VALUES ('nan', '2026-01-01', '/nan', 1, 'NaN'), ('nan', '2026-01-02', '/nan', 1, 'Infinity');
+SAVEPOINT a;
+DELETE FROM visits WHERE cookie = 'nan';
+ROLLBACK TO a;
+UPDATE visits SET score = 1 WHERE cookie = 'nan';
+ROLLBACK;
+SELECT * FROM differences();
+
 -- names follow, and what it is of
 ALTER FOREIGN TABLE visits RENAME COLUMN hits TO clicks;
 ALTER FOREIGN TABLE visits RENAME COLUMN at TO seen;
