@@ -147,6 +147,16 @@ SELECT * FROM differences();
 ALTER SCHEMA rolled RENAME TO roll;
 SET search_path = roll, public;
 
+ALTER FOREIGN TABLE by_day RENAME COLUMN hits TO total;
+ALTER FOREIGN TABLE by_day RENAME COLUMN n TO number;
+INSERT INTO visits VALUES ('r', '2026-01-04', '/renamed', 7);
+SELECT * FROM differences();
+SELECT attname, attfdwoptions FROM pg_attribute WHERE attrelid = 'by_day'::regclass AND attname IN ('total', 'number');
+ALTER FOREIGN TABLE by_day ADD COLUMN hits bigint OPTIONS (aggregate 'sum(hits)');
+ALTER FOREIGN TABLE by_day ALTER COLUMN total OPTIONS (SET column 'min:hits');
+ALTER FOREIGN TABLE by_day RENAME COLUMN total TO hits;
+ALTER FOREIGN TABLE by_day RENAME COLUMN number TO n;
+
 -- rows that are written once: INSERT reads nothing
 CREATE FOREIGN TABLE log (id bigint, kind text, size bigint) SERVER widetable OPTIONS (key 'id', immutable 'true');
 CREATE FOREIGN TABLE log_kinds (kind text, n bigint OPTIONS (aggregate 'count(*)'), size bigint OPTIONS (aggregate 'sum(size)'))

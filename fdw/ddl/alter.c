@@ -242,7 +242,8 @@ wt_alter_record_cells(WtTable *before, WtTable *after)
 {
 	bool any = false;
 
-	for (int i = 0; i < Min(before->natts, after->natts); i++)
+	/* a roll-up is built anew */
+	for (int i = 0; i < Min(before->natts, after->natts) && after->rollup_of == NULL; i++)
 	{
 		WtColumn *b = &before->columns[i];
 		WtColumn *a = &after->columns[i];
