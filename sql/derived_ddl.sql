@@ -178,6 +178,7 @@ SELECT * FROM dd_day_r;
 ALTER FOREIGN TABLE dd_day_r OPTIONS (SET timezone 'Europe/Paris');
 SELECT * FROM dd_day_r;
 ALTER FOREIGN TABLE dd_day_r ALTER m OPTIONS (SET aggregate 'max(v)');
+ALTER FOREIGN TABLE dd_day_r ALTER m OPTIONS (SET aggregate 'max(v)', DROP "column");
 INSERT INTO dd_day VALUES (3, '2026-01-02 23:30Z', 3);
 SELECT * FROM dd_day_r;
 SELECT * FROM widetable.verify('dd_day');

@@ -1131,6 +1131,39 @@ ALTER TABLE ix_parts DROP COLUMN name;
 SELECT relname FROM pg_class WHERE relname LIKE 'ix\_part%' ORDER BY 1;
 DROP TABLE ix_parts;
 
+-- built online: commands that drop, empty or alter do not wait for the whole build, nor for a builder that has gone
+CREATE FOREIGN TABLE ix_live (k bigint, a text COLLATE "C", n int) SERVER widetable OPTIONS (key 'k');
+INSERT INTO ix_live SELECT i, 'v' || i % 100, i FROM generate_series(1, 20000) i;
+CREATE PROCEDURE ix_wait(x regclass) LANGUAGE plpgsql AS $$ BEGIN
+    FOR i IN 1 .. 1200 LOOP
+        EXIT WHEN NOT EXISTS (SELECT FROM pg_foreign_table WHERE ftrelid = x AND ftoptions::text LIKE '%progress%')
+            AND NOT EXISTS (SELECT FROM pg_stat_activity WHERE backend_type = 'widetable index builder');
+        COMMIT;
+        PERFORM pg_sleep(0.05);
+    END LOOP;
+END $$;
+SET statement_timeout = '60s';
+CREATE FOREIGN TABLE ix_live_a (a text COLLATE "C") SERVER widetable OPTIONS (index_of 'ix_live', key 'a', build 'online');
+DROP FOREIGN TABLE ix_live_a;
+CREATE FOREIGN TABLE ix_live_a (a text COLLATE "C") SERVER widetable OPTIONS (index_of 'ix_live', key 'a', build 'online');
+UPDATE ix_live SET a = 'moved' WHERE k % 1000 = 0;
+CALL ix_wait('ix_live_a');
+EXPLAIN (COSTS OFF) SELECT k FROM ix_live WHERE a = 'v7';
+SELECT count(*) FROM ix_live WHERE a = 'moved';
+SELECT * FROM ix_check('ix_live');
+SELECT count(*) FROM pg_locks WHERE locktype = 'object' AND classid = 'pg_foreign_table'::regclass;
+DROP FOREIGN TABLE ix_live_a;
+CREATE FOREIGN TABLE ix_live_a (a text COLLATE "C") SERVER widetable OPTIONS (index_of 'ix_live', key 'a', build 'online');
+TRUNCATE ix_live;
+INSERT INTO ix_live VALUES (1, 'a', 1), (2, 'b', 2);
+CALL ix_wait('ix_live_a');
+SELECT k FROM ix_live WHERE a = 'b';
+SELECT * FROM ix_check('ix_live');
+CREATE FOREIGN TABLE ix_live_n (n int) SERVER widetable OPTIONS (index_of 'ix_live', key 'n', build 'online');
+DROP FOREIGN TABLE ix_live CASCADE;
+RESET statement_timeout;
+DROP PROCEDURE ix_wait;
+
 DROP TABLE ix_queries;
 DROP FUNCTION ix_check, ix_plan, ix_rows, ix_compare;
 SELECT relname FROM pg_class WHERE relname LIKE 'ix\_%' ORDER BY 1;

@@ -121,6 +121,16 @@ DROP FOREIGN TABLE extremes;
 DELETE FROM visits WHERE cookie = 'c0';
 SELECT * FROM differences();
 
+-- a sum of doubles cannot lose what would make it NaN for ever
+BEGIN;
+INSERT INTO visits VALUES ('nan', '2026-01-01', '/nan', 1, 'NaN'), ('nan', '2026-01-02', '/nan', 1, 'Infinity');
+SAVEPOINT a;
+DELETE FROM visits WHERE cookie = 'nan';
+ROLLBACK TO a;
+UPDATE visits SET score = 1 WHERE cookie = 'nan';
+ROLLBACK;
+SELECT * FROM differences();
+
 -- names follow, and what it is of
 ALTER FOREIGN TABLE visits RENAME COLUMN hits TO clicks;
 ALTER FOREIGN TABLE visits RENAME COLUMN at TO seen;
@@ -136,6 +146,16 @@ SELECT ftoptions FROM pg_foreign_table WHERE ftrelid = 'by_day'::regclass;
 SELECT * FROM differences();
 ALTER SCHEMA rolled RENAME TO roll;
 SET search_path = roll, public;
+
+ALTER FOREIGN TABLE by_day RENAME COLUMN hits TO total;
+ALTER FOREIGN TABLE by_day RENAME COLUMN n TO number;
+INSERT INTO visits VALUES ('r', '2026-01-04', '/renamed', 7);
+SELECT * FROM differences();
+SELECT attname, attfdwoptions FROM pg_attribute WHERE attrelid = 'by_day'::regclass AND attname IN ('total', 'number');
+ALTER FOREIGN TABLE by_day ADD COLUMN hits bigint OPTIONS (aggregate 'sum(hits)');
+ALTER FOREIGN TABLE by_day ALTER COLUMN total OPTIONS (SET column 'min:hits');
+ALTER FOREIGN TABLE by_day RENAME COLUMN total TO hits;
+ALTER FOREIGN TABLE by_day RENAME COLUMN number TO n;
 
 -- rows that are written once: INSERT reads nothing
 CREATE FOREIGN TABLE log (id bigint, kind text, size bigint) SERVER widetable OPTIONS (key 'id', immutable 'true');
@@ -203,6 +223,64 @@ SELECT n FROM by_day WHERE url = '/other';
 REVOKE ALL ON FOREIGN SERVER widetable FROM roll_other;
 DROP OWNED BY roll_other;
 DROP ROLE roll_other;
+
+-- what an expression says depends neither on the settings of the session that writes it, nor on those of another one
+BEGIN;
+SET LOCAL datestyle = 'SQL, DMY';
+CREATE FOREIGN TABLE halves (half text OPTIONS (expr 'CASE WHEN at < ''1/2/2026''::timestamptz THEN lower(url) END')
+	COLLATE "C", n bigint OPTIONS (aggregate 'count(*)')) SERVER widetable OPTIONS (rollup_of 'visits', key 'half');
+COMMIT;
+SELECT attfdwoptions FROM pg_attribute WHERE attrelid = 'halves'::regclass AND attnum = 1;
+CREATE SCHEMA hijack;
+CREATE FUNCTION hijack.lower(text) RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT 'hijacked'::text $$;
+\c
+SET timezone = 'UTC';
+SET search_path = hijack, pg_catalog, roll, public;
+SET datestyle = 'SQL, DMY';
+INSERT INTO visits VALUES ('hijack', '2026-01-20', '/HIJACK', 5);
+RESET datestyle;
+SET search_path = roll, public;
+SELECT * FROM halves WHERE half LIKE '%hijack%';
+SELECT * FROM differences();
+DROP SCHEMA hijack CASCADE;
+DROP FOREIGN TABLE halves;
+CREATE FOREIGN TABLE bad (url text OPTIONS (expr 'url) HAVING (true'), n bigint OPTIONS (aggregate 'count(*)')) SERVER widetable OPTIONS (rollup_of 'visits', key 'url');
+
+-- functions in expressions have the rights of the table's owner when it is built or compared, and no others when an index is
+CREATE ROLE roll_owner;
+GRANT USAGE ON FOREIGN SERVER widetable TO roll_owner;
+GRANT ALL ON SCHEMA roll TO roll_owner;
+SET ROLE roll_owner;
+CREATE TABLE callers (name text);
+CREATE FUNCTION note() RETURNS int LANGUAGE sql VOLATILE AS $$ INSERT INTO roll.callers VALUES (current_user) RETURNING 0 $$;
+CREATE FUNCTION noted(x int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM roll.note(); RETURN x; END $$;
+CREATE FOREIGN TABLE owned (id int, v int) SERVER widetable OPTIONS (key 'id');
+INSERT INTO owned SELECT i, i FROM generate_series(1, 5) i;
+CREATE FOREIGN TABLE owned_kinds (k int OPTIONS (expr 'noted(v) % 2 + noted(0)'), n bigint OPTIONS (aggregate 'count(*)'))
+	SERVER widetable OPTIONS (rollup_of 'owned', key 'k');
+RESET ROLE;
+\c
+SET timezone = 'UTC';
+SET search_path = roll, public;
+SELECT count(*) FROM owned;
+SELECT * FROM widetable.verify('owned');
+ALTER FOREIGN TABLE owned OPTIONS (ADD families '{"d": {"versions": 3}}');
+CREATE FOREIGN TABLE owned_v (v int, id int) SERVER widetable OPTIONS (index_of 'owned', key 'v', build 'online');
+DO $$ BEGIN
+	FOR i IN 1 .. 600 LOOP
+		EXIT WHEN EXISTS (SELECT FROM pg_foreign_table WHERE ftrelid = 'roll.owned_v'::regclass AND NOT ftoptions::text LIKE '%progress%');
+		PERFORM pg_sleep(0.05);
+	END LOOP;
+END $$;
+SELECT DISTINCT name FROM callers;
+SELECT * FROM owned_kinds;
+SELECT * FROM widetable.verify('owned');
+DROP FOREIGN TABLE owned CASCADE;
+DROP FUNCTION noted, note;
+DROP TABLE callers;
+REVOKE ALL ON FOREIGN SERVER widetable FROM roll_owner;
+DROP OWNED BY roll_owner;
+DROP ROLE roll_owner;
 
 -- the end: with the table, with a column, by itself
 TRUNCATE visits;

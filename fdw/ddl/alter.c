@@ -215,9 +215,7 @@ wt_alter_record_renames(WtTable *before, TupleDesc after)
 		/* a column of an index still has the same column of the indexed table */
 		if (c->source == c->name)
 			wt_catalog_option_set_column(before->relid, c->attno, "column_of", c->name);
-		/* a roll-up is built anew */
-		if (c->by_name && before->rollup_of == NULL &&
-			!has_any_option(before->relid, c->attno, places, lengthof(places)))
+		if (c->by_name && !has_any_option(before->relid, c->attno, places, lengthof(places)))
 			wt_catalog_option_set_column(before->relid, c->attno, "column", cell_option(before, c));
 	}
 	if (key && before->key_given)
@@ -244,13 +242,13 @@ wt_alter_record_cells(WtTable *before, WtTable *after)
 {
 	bool any = false;
 
-	for (int i = 0; i < Min(before->natts, after->natts); i++)
+	/* a roll-up is built anew */
+	for (int i = 0; i < Min(before->natts, after->natts) && after->rollup_of == NULL; i++)
 	{
 		WtColumn *b = &before->columns[i];
 		WtColumn *a = &after->columns[i];
 
-		if (before->rollup_of != NULL || b->role != WT_CELL || !b->by_name || a->role != WT_CELL ||
-			!a->by_name ||
+		if (b->role != WT_CELL || !b->by_name || a->role != WT_CELL || !a->by_name ||
 			strcmp(before->families[b->family].name, after->families[a->family].name) == 0)
 			continue;
 		wt_catalog_option_set_column(before->relid, b->attno, "column", cell_option(before, b));

@@ -44,6 +44,7 @@ typedef struct Stated
 static struct
 {
 	bool registered, valid;
+	uint64 changes;
 	MemoryContext cxt;
 	List *list; /* Stated */
 } stated;
@@ -52,6 +53,7 @@ static void
 invalidate(Datum arg, int cacheid, uint32 hashvalue)
 {
 	stated.valid = false;
+	stated.changes++;
 }
 
 /* Returns: the table that the options name; InvalidOid: none. */
@@ -95,6 +97,7 @@ find_stated(void)
 	Relation catalog;
 	SysScanDesc scan;
 	HeapTuple tup;
+	uint64 began;
 
 	if (!stated.registered)
 	{
@@ -106,8 +109,7 @@ find_stated(void)
 	}
 	if (stated.valid)
 		return;
-	/* what changes meanwhile is found the next time */
-	stated.valid = true;
+	began = stated.changes;
 	MemoryContextReset(stated.cxt);
 	stated.list = NIL;
 	catalog = table_open(ForeignTableRelationId, AccessShareLock);
@@ -116,6 +118,8 @@ find_stated(void)
 		add_stated(tup, RelationGetDescr(catalog));
 	systable_endscan(scan);
 	table_close(catalog, AccessShareLock);
+	/* what has changed meanwhile is found the next time, and after an error everything */
+	stated.valid = stated.changes == began;
 }
 
 /* ------------------------------------------------------------- dependencies */

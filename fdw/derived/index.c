@@ -342,7 +342,7 @@ static WtRollup *
 make_rollup(WtTable *table, WtTable *base)
 {
 	Relation rel = RelationIdGetRelation(base->relid);
-	WtRollup *r = wt_rollup_make(table, base, rel, NULL);
+	WtRollup *r = wt_rollup_make(table, base, rel, true, NULL);
 
 	RelationClose(rel);
 	return r;

@@ -44,6 +44,7 @@
 #include "fdw/ddl/engine_table.h"
 #include "fdw/ddl/event_trigger.h"
 #include "fdw/ddl/stored_table.h"
+#include "fdw/derived/as_owner.h"
 #include "fdw/derived/dependency.h"
 #include "fdw/derived/index.h"
 #include "fdw/derived/index_build.h"
@@ -156,11 +157,14 @@ static void
 build(Oid relid)
 {
 	WtRollup *r = wt_index_rollup(relid);
+	WtAsOwner saved;
 	WtIndex *x;
 
 	if (r != NULL)
 	{
+		saved = wt_as_owner_begin(r->base->owner, true);
 		wt_rollup_build(r);
+		wt_as_owner_end(&saved);
 		return;
 	}
 	x = wt_index(relid);
@@ -168,7 +172,9 @@ build(Oid relid)
 	if (x == NULL)
 		elog(ERROR, "index %u is not found by its table", relid);
 	set_expiry(x);
+	saved = wt_as_owner_begin(x->base->owner, true);
 	wt_index_build(x);
+	wt_as_owner_end(&saved);
 	/* its builder finds nothing left to do */
 	if (x->building)
 		wt_catalog_option_drop_table(relid, "progress");
@@ -179,7 +185,7 @@ static void
 create_rollup(WtTable *t)
 {
 	Relation rel = relation_open(t->source, AccessShareLock);
-	WtRollup *r = wt_rollup_make(t, wt_table(t->source), rel, NULL);
+	WtRollup *r = wt_rollup_make(t, wt_table(t->source), rel, false, NULL);
 
 	state_name(t, t->source);
 	state_expressions(r);
@@ -441,7 +447,7 @@ follow_expressions(WtTable *before, Relation rel, Oid relid)
 	}
 	if (renamed)
 		/* what the options of the table say now may not parse yet */
-		state_expressions(wt_rollup_make(wt_table(relid), before, rel, before));
+		state_expressions(wt_rollup_make(wt_table(relid), before, rel, true, before));
 }
 
 /* Before the tables of a command are defined: indexes of those that were renamed, or whose columns

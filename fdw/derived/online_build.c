@@ -26,6 +26,7 @@
 
 #include "engine/wide.h"
 #include "fdw/ddl/catalog_option.h"
+#include "fdw/derived/as_owner.h"
 #include "fdw/derived/base_reader.h"
 #include "fdw/derived/entry.h"
 #include "fdw/derived/index_build.h"
@@ -69,15 +70,30 @@ start(Oid relid)
 	return RegisterDynamicBackgroundWorker(&w, NULL);
 }
 
-/* Returns: the lock that the builder of the index holds.  Commands that drop or alter the index do
- * not wait for it. */
+/* The lock of the builder.  It is not that of the table, so that commands need not wait for it. */
 static LOCKTAG
-builder_tag(Oid relid)
+lock_tag(Oid relid)
 {
 	LOCKTAG tag;
 
 	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, ForeignTableRelationId, relid, 0);
 	return tag;
+}
+
+static bool
+try_lock(Oid relid, bool session)
+{
+	LOCKTAG tag = lock_tag(relid);
+
+	return LockAcquire(&tag, ExclusiveLock, session, true) != LOCKACQUIRE_NOT_AVAIL;
+}
+
+static void
+unlock(Oid relid, bool session)
+{
+	LOCKTAG tag = lock_tag(relid);
+
+	(void) LockRelease(&tag, ExclusiveLock, session);
 }
 
 void
@@ -96,14 +112,12 @@ wt_online_build_ensure(const WtIndex *x)
 	static TimestampTz when = 0;
 	TimestampTz now = GetCurrentTimestamp();
 
-	LOCKTAG tag = builder_tag(x->relid);
-
 	if (RecoveryInProgress() || IsBinaryUpgrade ||
 		(asked == x->relid && !TimestampDifferenceExceeds(when, now, ASK_AGAIN_MS)) ||
-		LockAcquire(&tag, ExclusiveLock, false, true) == LOCKACQUIRE_NOT_AVAIL)
+		!try_lock(x->relid, false))
 		return;
 	/* nobody builds it: the lock was free */
-	(void) LockRelease(&tag, ExclusiveLock, false);
+	unlock(x->relid, false);
 	asked = x->relid;
 	when = now;
 	(void) start(x->relid);
@@ -240,24 +254,18 @@ finish(const WtIndex *x)
 	CacheInvalidateRelcacheByRelid(x->base->relid);
 }
 
-/* Returns: the index, locked behind its table, as writers lock them; NULL: it is gone, or complete.
- */
+/* Locks the indexed table, and then the index, as writers and commands do that drop or empty both.
+ * Returns NULL if the index is gone. */
 static WtIndex *
-lock_index(Oid relid)
+lock_tables(Oid relid)
 {
-	WtTable *t = wt_table_unlocked(relid);
-	Oid base = t != NULL ? t->source : InvalidOid;
-	WtIndex *x;
+	WtTable *t = wt_table_is_ours(relid) ? wt_table_unlocked(relid) : NULL;
 
-	if (!OidIsValid(base))
+	if (t == NULL || t->index_of == NULL)
 		return NULL;
-	LockRelationOid(base, RowExclusiveLock);
+	LockRelationOid(t->source, RowExclusiveLock);
 	LockRelationOid(relid, RowExclusiveLock);
-	t = wt_table_unlocked(relid);
-	if (t == NULL || t->index_of == NULL || t->progress == NULL || t->source != base)
-		return NULL;
-	x = wt_index(relid);
-	return x != NULL && x->building ? x : NULL;
+	return wt_table_is_ours(relid) ? wt_index(relid) : NULL;
 }
 
 /* One transaction of the builder; *done: number of rows whose entries are there.  Returns false if
@@ -265,20 +273,23 @@ lock_index(Oid relid)
 static bool
 build_chunk(Oid relid, uint64 *done)
 {
-	WtIndex *x;
 	int n = 0;
+	WtIndex *x;
 
 	StartTransactionCommand();
 	PushActiveSnapshot(GetTransactionSnapshot());
-	x = lock_index(relid);
-	if (x != NULL)
+	x = lock_tables(relid);
+	if (x != NULL && x->building)
 	{
+		WtAsOwner saved = wt_as_owner_begin(x->base->owner, true);
+
 		/* the end of a transaction ends what it shows */
 		wt_index_build_progress(x);
 		wide_progress_add(wt_store_db(), *done);
 		n = add_rows(x);
 		if (n == 0)
 			finish(x);
+		wt_as_owner_end(&saved);
 		*done += (uint64) n;
 	}
 	PopActiveSnapshot();
@@ -287,26 +298,25 @@ build_chunk(Oid relid, uint64 *done)
 	return n > 0;
 }
 
-/* The end of a process gives back the session's locks only if it is in a transaction. */
+/* At the end of the process, which would leave the lock in shared memory. */
 static void
-give_up_claim(int code, Datum arg)
+unclaim(int code, Datum relid)
 {
-	LockReleaseSession(DEFAULT_LOCKMETHOD);
+	unlock(DatumGetObjectId(relid), true);
 }
 
 /* Returns false if another process builds the index, or it is gone. */
 static bool
 claim(Oid relid)
 {
-	LOCKTAG tag = builder_tag(relid);
 	bool ours;
 
 	StartTransactionCommand();
 	PushActiveSnapshot(GetTransactionSnapshot());
-	ours = wt_table_is_ours(relid);
 	/* of the session, so that it lasts from one transaction to the next */
-	ours = ours && LockAcquire(&tag, ExclusiveLock, true, true) != LOCKACQUIRE_NOT_AVAIL;
-	before_shmem_exit(give_up_claim, (Datum) 0);
+	ours = wt_table_is_ours(relid) && try_lock(relid, true);
+	if (ours)
+		before_shmem_exit(unclaim, ObjectIdGetDatum(relid));
 	PopActiveSnapshot();
 	CommitTransactionCommand();
 	return ours;

@@ -10,9 +10,11 @@
  * Invariants
  *	- CREATE waits for open transactions that write to the table, so that each row is either there
  *	  for the builder or put by a session that knows the index.
- *	- An index is built by one process at a time: it holds ShareUpdateExclusiveLock on it from one
- *	  transaction to the next.  When it has gone, any session that plans a query of the table
- *	  asks for another one.
+ *	- An index is built by one process at a time: it holds a lock of its own from one transaction
+ *	  to the next.  When it has gone, any session that plans a query of the table asks for another
+ *	  one.
+ *	- Between two transactions the builder has no lock on a table: commands that drop, empty or
+ *	  alter one go on, and it finds what they have done.
  */
 #ifndef WT_ONLINE_BUILD_H
 #define WT_ONLINE_BUILD_H

@@ -2,9 +2,9 @@
  * portion.c
  *		What a row adds to its group in a roll-up.
  *
- * A count and a sum lose what a row takes away: its negative is added.  A minimum or maximum can
- * only be left by a value that another one of the same row exceeds; a count of distinct values
- *keeps all that it has counted.
+ * A count and a sum lose what a row takes away: its negative is added.  A sum of doubles cannot
+ * lose NaN or an infinity.  A minimum or maximum can only be left by a value that another one of
+ * the same row exceeds; a count of distinct values keeps all that it has counted.
  */
 #include "postgres.h"
 
@@ -125,7 +125,8 @@ add_bits(const WtRollup *r, const WtEngineTable *e, wide_bytes key, int family, 
 	add_bytes(r, e, key, family, qual, (wide_bytes) {(const uint8 *) &x, sizeof(x)});
 }
 
-/* The group loses a value that may have been its minimum or maximum. */
+/* The group loses a value that may have been its minimum or maximum, or has made its sum NaN or
+ * infinite. */
 static _Noreturn void
 raise_lost(const WtRollup *r, const WtColumn *c, wide_bytes key)
 {
@@ -134,7 +135,10 @@ raise_lost(const WtRollup *r, const WtColumn *c, wide_bytes key)
 			 errmsg("column \"%s\" of roll-up \"%s\" cannot lose a value", c->name,
 					get_rel_name(r->relid)),
 			 errdetail("Its group %s may have another %s without the row of table \"%s\".",
-					   wt_key_text(r->table, key), c->rollup == WT_ROLLUP_MIN ? "min" : "max",
+					   wt_key_text(r->table, key),
+					   c->rollup == WT_ROLLUP_MIN	? "min"
+					   : c->rollup == WT_ROLLUP_MAX ? "max"
+													: "sum than NaN or Infinity",
 					   get_rel_name(r->base->relid)),
 			 errhint("Rows with a value for it can be inserted, but neither deleted nor moved to "
 					 "another group.")));
@@ -179,6 +183,8 @@ change_value(const WtRollup *r, const WtEngineTable *e, wide_bytes key, const Wt
 				double d = double_of(after) - double_of(before);
 				int64 bits;
 
+				if (!isfinite(double_of(before)))
+					raise_lost(r, c, key);
 				memcpy(&bits, &d, sizeof(bits));
 				add_bits(r, e, key, c->family, qual, bits);
 			}

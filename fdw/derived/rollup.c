@@ -14,6 +14,8 @@
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
+#include "miscadmin.h"
+#include "nodes/execnodes.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/value.h"
 #include "optimizer/optimizer.h"
@@ -26,16 +28,28 @@
 #include "pgtime.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
-#include "utils/guc.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
 
 #include "fdw/ddl/binding.h"
+#include "fdw/derived/as_owner.h"
 #include "fdw/table/encoding.h"
 #include "fdw/table/engine.h"
 #include "fdw/table/lookup.h"
 #include "fdw/xact/batch.h"
+
+/* What evaluates the expressions. */
+typedef struct WtRollupEvaluator
+{
+	MemoryContext cxt;
+	TupleTableSlot *slot; /* of a row of the table */
+	ExprContext *econtext;
+	Oid user; /* who has the right to call the functions; invalid: nothing was prepared */
+	MemoryContext states_cxt;
+	ExprState **states; /* by the roll-up's columns */
+} WtRollupEvaluator;
 
 /* ------------------------------------------------------------------ parsing */
 
@@ -49,7 +63,9 @@ parse_raw(const char *text)
 	if (list_length(list) != 1 || !IsA(select, SelectStmt) || select->op != SETOP_NONE ||
 		list_length(select->targetList) != 1 || select->fromClause != NIL ||
 		select->whereClause != NULL || select->groupClause != NIL || select->sortClause != NIL ||
-		select->limitCount != NULL || select->distinctClause != NIL)
+		select->limitCount != NULL || select->limitOffset != NULL || select->havingClause != NULL ||
+		select->windowClause != NIL || select->lockingClause != NIL ||
+		select->distinctClause != NIL)
 		ereport(ERROR,
 				(errcode(ERRCODE_SYNTAX_ERROR), errmsg("\"%s\" is not an expression", text)));
 	return linitial_node(ResTarget, select->targetList)->val;
@@ -295,19 +311,34 @@ wt_rollup_is_complete(const WtTable *table, WtTable *base, const char **missing)
 	return true;
 }
 
+static WtRollupEvaluator *
+make_evaluator(const WtRollup *r, Relation rel)
+{
+	WtRollupEvaluator *e = palloc0(sizeof(WtRollupEvaluator));
+
+	e->cxt = CurrentMemoryContext;
+	e->slot = MakeSingleTupleTableSlot(CreateTupleDescCopy(RelationGetDescr(rel)), &TTSOpsVirtual);
+	e->econtext = CreateStandaloneExprContext();
+	e->econtext->ecxt_scantuple = e->slot;
+	e->states = palloc0(sizeof(ExprState *) * Max(1, r->n));
+	return e;
+}
+
 WtRollup *
-wt_rollup_make(WtTable *table, WtTable *base, Relation rel, const WtTable *before)
+wt_rollup_make(WtTable *table, WtTable *base, Relation rel, bool stated, const WtTable *before)
 {
 	WtRollup *r = palloc0(sizeof(WtRollup));
+	WtAsOwner saved;
 
 	check_tables(table, base);
 	r->relid = table->relid;
-	r->cxt = CurrentMemoryContext;
 	r->table = table;
 	r->base = base;
 	r->read = palloc0(sizeof(bool) * Max(1, base->natts));
 	r->columns = palloc0(sizeof(WtRollupColumn) * Max(1, table->natts));
+	saved = wt_as_owner_begin(base->owner, stated);
 	parse_columns(r, rel, before);
+	wt_as_owner_end(&saved);
 	check_read(r);
 	r->exact = true;
 	for (int i = 0; i < base->natts; i++)
@@ -315,9 +346,7 @@ wt_rollup_make(WtTable *table, WtTable *base, Relation rel, const WtTable *befor
 	r->immutable = r->exact && (table->immutable || base->immutable);
 	r->timed = is_timed(r);
 	r->zone = table->timezone != NULL ? pg_tzset(table->timezone) : session_timezone;
-	r->slot = MakeSingleTupleTableSlot(CreateTupleDescCopy(RelationGetDescr(rel)), &TTSOpsVirtual);
-	r->econtext = CreateStandaloneExprContext();
-	r->econtext->ecxt_scantuple = r->slot;
+	r->evaluator = make_evaluator(r, rel);
 	return r;
 }
 
@@ -325,33 +354,39 @@ char *
 wt_rollup_option(const WtRollup *r, const WtRollupColumn *c)
 {
 	static const char *const names[] = {"", "count", "sum", "min", "max", "hll"};
-	int level = NewGUCNestLevel();
+	WtAsOwner saved = wt_as_owner_begin(r->base->owner, true);
 	char *text;
 
-	(void) set_config_option("search_path", "pg_catalog", PGC_USERSET, PGC_S_SESSION,
-							 GUC_ACTION_SAVE, true, 0, false);
 	text = c->expr != NULL ? deparse_expression(c->expr,
 												deparse_context_for(get_rel_name(r->base->relid),
 																	r->base->relid),
 												false, false)
 						   : pstrdup("*");
-	AtEOXact_GUC(true, level);
+	wt_as_owner_end(&saved);
 	return c->kind == WT_ROLLUP_GROUP ? text : psprintf("%s(%s)", names[c->kind], text);
 }
 
 /* --------------------------------------------------------------- evaluation */
 
-/* Returns: the column's expression, ready to be evaluated.  Not before it is: who only reads the
- * table needs no privileges on functions. */
-static ExprState *
-state_of(const WtRollup *r, WtRollupColumn *c)
+/* Makes what evaluates the expressions for the current user. */
+static void
+prepare(const WtRollup *r)
 {
-	MemoryContext old = MemoryContextSwitchTo(r->cxt);
+	WtRollupEvaluator *e = r->evaluator;
+	MemoryContext old;
 
-	if (c->state == NULL)
-		c->state = ExecInitExpr(expression_planner((Expr *) copyObject(c->expr)), NULL);
+	e->user = InvalidOid;
+	if (e->states_cxt == NULL)
+		e->states_cxt = AllocSetContextCreate(e->cxt, "widetable expressions of a roll-up",
+											  ALLOCSET_SMALL_SIZES);
+	MemoryContextReset(e->states_cxt);
+	old = MemoryContextSwitchTo(e->states_cxt);
+	for (int i = 0; i < r->n; i++)
+		if (r->columns[i].expr != NULL)
+			e->states[i] = ExecInitExpr(expression_planner((Expr *) copyObject(r->columns[i].expr)),
+										NULL);
 	MemoryContextSwitchTo(old);
-	return c->state;
+	e->user = GetUserId();
 }
 
 void
@@ -359,18 +394,21 @@ wt_rollup_evaluate(const WtRollup *r, const Datum *row, const bool *row_nulls, D
 				   bool *nulls)
 {
 	pg_tz *zone = session_timezone;
-	int natts = r->slot->tts_tupleDescriptor->natts;
+	const WtRollupEvaluator *e = r->evaluator;
+	int natts = e->slot->tts_tupleDescriptor->natts;
 
-	ExecClearTuple(r->slot);
-	memcpy(r->slot->tts_values, row, sizeof(Datum) * natts);
-	memcpy(r->slot->tts_isnull, row_nulls, sizeof(bool) * natts);
-	ExecStoreVirtualTuple(r->slot);
+	if (e->user != GetUserId())
+		prepare(r);
+	ExecClearTuple(e->slot);
+	memcpy(e->slot->tts_values, row, sizeof(Datum) * natts);
+	memcpy(e->slot->tts_isnull, row_nulls, sizeof(bool) * natts);
+	ExecStoreVirtualTuple(e->slot);
 	PG_TRY();
 	{
 		session_timezone = r->zone;
 		for (int i = 0; i < r->n; i++)
 			if (r->columns[i].expr != NULL)
-				values[i] = ExecEvalExpr(state_of(r, &r->columns[i]), r->econtext, &nulls[i]);
+				values[i] = ExecEvalExpr(e->states[i], e->econtext, &nulls[i]);
 	}
 	PG_FINALLY();
 	{

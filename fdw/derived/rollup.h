@@ -15,7 +15,7 @@
 #ifndef WT_ROLLUP_H
 #define WT_ROLLUP_H
 
-#include "nodes/execnodes.h"
+#include "nodes/nodes.h"
 #include "nodes/pg_list.h"
 #include "utils/relcache.h"
 
@@ -27,9 +27,8 @@ typedef struct WtRollupColumn
 {
 	int column; /* index in the roll-up's columns */
 	WtRollupKind kind;
-	Node *expr;		  /* over the columns of the table, whose number is 1; NULL: count(*) */
-	Oid type;		  /* of expr */
-	ExprState *state; /* of expr; NULL: not evaluated yet */
+	Node *expr; /* over the columns of the table, whose number is 1; NULL: count(*) */
+	Oid type;	/* of expr */
 } WtRollupColumn;
 
 typedef struct WtRollup
@@ -45,20 +44,20 @@ typedef struct WtRollup
 	WtRollupColumn *columns; /* all but dropped ones */
 	bool zoned;				 /* the value of an expression depends on the time zone */
 	struct pg_tz *zone;
-	MemoryContext cxt; /* of this */
 
-	/* for evaluating expressions */
-	TupleTableSlot *slot; /* of a row of base */
-	ExprContext *econtext;
+	struct WtRollupEvaluator *evaluator;
 } WtRollup;
 
 /*
- * Makes a roll-up, in CurrentMemoryContext; rel: the table that it is of.  before: NULL, or the
- * definition whose names of columns the expressions still have.
+ * Makes a roll-up, in CurrentMemoryContext; rel: the table that it is of.  stated: its options are
+ * what wt_rollup_option() returned, else what a command says, in the settings of the session.
+ * before: NULL, or the definition whose names of columns the expressions still have.
+ * Calls no function of an expression, except by the input of a constant, as the table's owner.
  * Errors: those of the parser; 42P17 if the value of an expression may change; 42804 if the type of
  * one is not that of its column; 0A000.
  */
-extern WtRollup *wt_rollup_make(WtTable *table, WtTable *base, Relation rel, const WtTable *before);
+extern WtRollup *wt_rollup_make(WtTable *table, WtTable *base, Relation rel, bool stated,
+								const WtTable *before);
 
 /*
  * Returns false if a column has no aggregate, or no expression, although it is the name of no
@@ -69,14 +68,15 @@ extern bool wt_rollup_is_complete(const WtTable *table, WtTable *base, const cha
 
 /*
  * Returns the value of the column's option "expr" or "aggregate" in a form that does not depend on
- * search_path, palloc'd.
+ * settings of the session, palloc'd.
  */
 extern char *wt_rollup_option(const WtRollup *r, const WtRollupColumn *c);
 
 /*
  * Computes the column's expressions for a row, whose values are by column of base.  values and
  * nulls are by the roll-up's columns (r->columns); those of count(*) are not set.  The results are
- * in CurrentMemoryContext.
+ * in CurrentMemoryContext.  Functions are called as the current user, as those of a column's
+ * default value or of an ordinary index.
  */
 extern void wt_rollup_evaluate(const WtRollup *r, const Datum *row, const bool *row_nulls,
 							   Datum *values, bool *nulls);

@@ -15,7 +15,6 @@
 #include "common/hashfn.h"
 #include "miscadmin.h"
 #include "port/pg_bswap.h"
-#include "utils/guc.h"
 #include "utils/hsearch.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -215,25 +214,16 @@ write_groups(AllGroups *g, const WtEngineTable *e)
 	}
 }
 
-/*
- * Adds all rows of the table; e: to the roll-up, else they stay in memory.  Expressions are
- * evaluated with the rights of the table's owner, as those of an ordinary index are when it is
- * built.
- */
+/* Adds all rows of the table; e: to the roll-up, else they stay in memory. */
 static void
 add_rows(AllGroups *g, Snapshot snapshot, const WtEngineTable *e)
 {
-	int level = NewGUCNestLevel(), security;
-	Oid user;
 	MemoryContext row = AllocSetContextCreate(CurrentMemoryContext, "widetable row of a group",
 											  ALLOCSET_DEFAULT_SIZES),
 				  old;
 	WtBaseReader *reader = wt_base_reader_open(g->r->base, g->r->read, snapshot);
 	bool more = true;
 
-	/* an error gives the rights back, with the (sub)transaction */
-	GetUserIdAndSecContext(&user, &security);
-	SetUserIdAndSecContext(g->r->base->owner, security | SECURITY_RESTRICTED_OPERATION);
 	wt_base_reader_start(reader);
 	while (more)
 	{
@@ -258,8 +248,6 @@ add_rows(AllGroups *g, Snapshot snapshot, const WtEngineTable *e)
 	}
 	wt_base_reader_close(reader);
 	MemoryContextDelete(row);
-	AtEOXact_GUC(false, level);
-	SetUserIdAndSecContext(user, security);
 }
 
 static void

@@ -34,6 +34,7 @@
 #include "fdw/ddl/binding.h"
 #include "fdw/ddl/database.h"
 #include "fdw/ddl/engine_table.h"
+#include "fdw/derived/as_owner.h"
 #include "fdw/derived/index.h"
 #include "fdw/derived/index_build.h"
 #include "fdw/derived/rollup_build.h"
@@ -344,6 +345,7 @@ Datum
 wt_sql_verify(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	WtAsOwner saved;
 	WtCall c;
 
 	if (!has_privs_of_role(GetUserId(), ROLE_PG_MONITOR))
@@ -365,8 +367,10 @@ wt_sql_verify(PG_FUNCTION_ARGS)
 	{
 		for (int i = 0; i < c.e.nall; i++)
 			verify_into(c.e.all[i], rsinfo);
+		saved = wt_as_owner_begin(c.t->owner, true);
 		verify_indexes(c.t, rsinfo);
 		verify_rollups(c.t, rsinfo);
+		wt_as_owner_end(&saved);
 	}
 	return (Datum) 0;
 }

@@ -197,6 +197,20 @@ aggregate_family(const WtColumn *c)
 	return psprintf("%s%s", names[c->rollup], c->typid == FLOAT8OID ? "_double" : "");
 }
 
+/* A column with an aggregate that was renamed says which cell it has. */
+static void
+take_cell(WtColumn *c, const WtColumnSpec *spec)
+{
+	const char *column = spec->value[WT_OPTION_COLUMN];
+	char *family = wt_option_split_cell("column", column, &c->qual, &c->qual_len);
+
+	if (strcmp(family, spec->family_name) != 0 || c->qual_len == 0)
+		wt_option_bad_value("column", column,
+							psprintf("The cell of this aggregate is in family \"%s\".",
+									 spec->family_name));
+	c->by_name = false;
+}
+
 /* A column of a roll-up that is not in the key.  The cell of count(*) has the empty qualifier. */
 void
 wt_derived_columns_aggregate(WtColumn *c, WtColumnSpec *spec)
@@ -204,8 +218,10 @@ wt_derived_columns_aggregate(WtColumn *c, WtColumnSpec *spec)
 	bool count = c->rollup == WT_ROLLUP_COUNT || c->rollup == WT_ROLLUP_HLL;
 	bool time = c->typid == TIMESTAMPTZOID || c->typid == TIMESTAMPOID;
 
+	c->by_name = c->rollup != WT_ROLLUP_COUNT || c->expr != NULL;
 	for (WtColumnOption o = WT_OPTION_COLUMN; o <= WT_OPTION_ENCODING; o++)
-		wt_column_spec_refuse(c, spec, o, "The column has an aggregate.");
+		if (o != WT_OPTION_COLUMN || !c->by_name)
+			wt_column_spec_refuse(c, spec, o, "The column has an aggregate.");
 	if (c->typid != INT8OID &&
 		(count || (c->typid != FLOAT8OID && (c->rollup == WT_ROLLUP_SUM || !time))))
 		wt_column_spec_type_error(c, "this aggregate",
@@ -216,9 +232,10 @@ wt_derived_columns_aggregate(WtColumn *c, WtColumnSpec *spec)
 										"timestamptz");
 	spec->family_name = aggregate_family(c);
 	c->enc = c->rollup == WT_ROLLUP_HLL ? WT_ENC_HLL : WT_ENC_BINARY;
-	c->by_name = c->rollup != WT_ROLLUP_COUNT || c->expr != NULL;
 	c->qual = (uint8 *) (c->by_name ? pstrdup(c->name) : "");
 	c->qual_len = strlen((char *) c->qual);
+	if (spec->value[WT_OPTION_COLUMN] != NULL)
+		take_cell(c, spec);
 }
 
 /* Of a roll-up: gives each family its merge operator. */
