@@ -324,6 +324,9 @@ same_columns(const WtTable *a, const WtTable *b)
 	if ((a->progress == NULL) != (b->progress == NULL) ||
 		(a->progress != NULL && strcmp(a->progress, b->progress) != 0))
 		return false;
+	if ((a->timezone == NULL) != (b->timezone == NULL) ||
+		(a->timezone != NULL && strcmp(a->timezone, b->timezone) != 0))
+		return false;
 	if (a->natts != b->natts || a->nkeys != b->nkeys || a->unique != b->unique ||
 		a->declared != b->declared)
 		return false;
