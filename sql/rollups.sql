@@ -209,6 +209,16 @@ SELECT url, day, with_hits FROM by_day WHERE day = '2026-01-02' ORDER BY url;
 SELECT * FROM widetable.verify('visits');
 ROLLBACK;
 SELECT * FROM differences();
+-- and so does ALTER of its time zone
+BEGIN;
+ALTER FOREIGN TABLE by_day OPTIONS (SET timezone 'Asia/Tokyo');
+SELECT * FROM widetable.verify('visits');
+SELECT count(*) > 0 AS other_days FROM differences();
+ALTER FOREIGN TABLE by_day OPTIONS (DROP timezone);
+SELECT ftoptions FROM pg_foreign_table WHERE ftrelid = 'by_day'::regclass;
+SELECT * FROM differences();
+ROLLBACK;
+SELECT * FROM differences();
 CREATE ROLE roll_other;
 GRANT USAGE ON FOREIGN SERVER widetable TO roll_other;
 GRANT ALL ON SCHEMA roll TO roll_other;
