@@ -55,6 +55,17 @@ invalidate(Datum arg, int cacheid, uint32 hashvalue)
 	stated.changes++;
 }
 
+/* Needs no right to the schema: the table may be of anybody. */
+static Oid
+find_named(const RangeVar *name)
+{
+	Oid schema = name->schemaname != NULL ? get_namespace_oid(name->schemaname, true) : InvalidOid;
+
+	if (name->schemaname == NULL)
+		return RelnameGetRelid(name->relname);
+	return OidIsValid(schema) ? get_relname_relid(name->relname, schema) : InvalidOid;
+}
+
 /* Returns: the table that the options name; InvalidOid: none. */
 static Oid
 named_table(List *options)
@@ -66,8 +77,7 @@ named_table(List *options)
 		DefElem *def = lfirst(lc);
 
 		if (strcmp(def->defname, "index_of") == 0 || strcmp(def->defname, "rollup_of") == 0)
-			return RangeVarGetRelid(makeRangeVarFromNameList(wt_qualified_names(defGetString(def))),
-									NoLock, true);
+			return find_named(makeRangeVarFromNameList(wt_qualified_names(defGetString(def))));
 	}
 	return InvalidOid;
 }
