@@ -56,17 +56,6 @@ invalidate(Datum arg, int cacheid, uint32 hashvalue)
 	stated.changes++;
 }
 
-/* Needs no right to the schema: the table may be of anybody. */
-static Oid
-find_named(const RangeVar *name)
-{
-	Oid schema = name->schemaname != NULL ? get_namespace_oid(name->schemaname, true) : InvalidOid;
-
-	if (name->schemaname == NULL)
-		return RelnameGetRelid(name->relname);
-	return OidIsValid(schema) ? get_relname_relid(name->relname, schema) : InvalidOid;
-}
-
 /* Returns: the table that the options name; InvalidOid: none. */
 static Oid
 named_table(List *options)
