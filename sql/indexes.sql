@@ -14,7 +14,10 @@ CREATE FUNCTION ix_check(VARIADIC tables regclass[]) RETURNS TABLE (of_table reg
 -- The plan of a query.
 CREATE FUNCTION ix_plan(q text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 BEGIN
-    RETURN QUERY EXECUTE 'EXPLAIN (COSTS OFF) ' || q;
+    -- versions of PostgreSQL differ in the order of a join's condition
+    FOR q IN EXECUTE 'EXPLAIN (COSTS OFF) ' || q LOOP
+        RETURN NEXT regexp_replace(q, 'Filter: \((\w+\.\w+) = (\w+)\)', 'Filter: (\2 = \1)');
+    END LOOP;
 END $$;
 
 -- The rows of a query, in their order if it has one; an error as its text.
@@ -235,9 +238,9 @@ INSERT INTO ix_names VALUES ('name0001'), ('name0002'), (NULL), ('x');
 ANALYZE ix_names;
 SET enable_hashjoin = off;
 SET enable_mergejoin = off;
-EXPLAIN (COSTS OFF) SELECT u.note FROM ix_names JOIN ix_users u ON u.name = n;
-EXPLAIN (COSTS OFF) SELECT u.id FROM ix_names JOIN ix_users u ON u.name = n;
-EXPLAIN (COSTS OFF) SELECT n, u.id, u.note FROM ix_names LEFT JOIN ix_users u ON u.name = n AND u.age > 5;
+SELECT ix_plan($$SELECT u.note FROM ix_names JOIN ix_users u ON u.name = n$$);
+SELECT ix_plan($$SELECT u.id FROM ix_names JOIN ix_users u ON u.name = n$$);
+SELECT ix_plan($$SELECT n, u.id, u.note FROM ix_names LEFT JOIN ix_users u ON u.name = n AND u.age > 5$$);
 RESET enable_hashjoin;
 RESET enable_mergejoin;
 -- entries of a map
@@ -268,7 +271,7 @@ EXPLAIN (COSTS OFF) SELECT id FROM ix_users WHERE name = 'name0007' FOR UPDATE;
 EXPLAIN (COSTS OFF) UPDATE ix_users SET name = 'x' WHERE name = 'name0007';
 EXPLAIN (COSTS OFF) UPDATE ix_users SET id = id + 100000 WHERE name = 'name0007';
 EXPLAIN (COSTS OFF) DELETE FROM ix_users WHERE name = 'name0007';
-EXPLAIN (COSTS OFF) UPDATE ix_users u SET note = 'x' FROM ix_names WHERE u.name = n;
+SELECT ix_plan($$UPDATE ix_users u SET note = 'x' FROM ix_names WHERE u.name = n$$);
 -- without
 SET widetable.enable_index = off;
 EXPLAIN (COSTS OFF) SELECT note FROM ix_users WHERE name = 'name0007';
@@ -456,11 +459,11 @@ COPY ix_queries (q) FROM stdin;
 SELECT k, kk, num FROM ix_types WHERE num = 7
 SELECT k, num FROM ix_types WHERE num = 0
 SELECT k, num FROM ix_types WHERE num < 0
-SELECT k, num FROM ix_types WHERE num > 48.5
+SELECT k, num FROM ix_types WHERE num > 47 AND num < 48.5
 SELECT k, num, s FROM ix_types WHERE num IN (7.000, 'NaN')
 SELECT k, kk, f, r FROM ix_types WHERE f = 0
 SELECT k, kk, f FROM ix_types WHERE f <= 0
-SELECT k, kk, f FROM ix_types WHERE f > 58
+SELECT k, kk, f FROM ix_types WHERE f > 57.5 AND f < 59
 SELECT k, kk, f, r FROM ix_types WHERE f = 0 AND r = 0
 SELECT k, kk, f FROM ix_types WHERE f = 'NaN'
 SELECT k, f, r FROM ix_types WHERE f >= 59 ORDER BY f, r DESC, k, kk DESC
@@ -514,7 +517,7 @@ SET enable_hashjoin = off;
 SET enable_mergejoin = off;
 SET enable_memoize = off;
 SET enable_material = off;
-EXPLAIN (COSTS OFF) SELECT count(*), sum(b) FROM ix_heap2 JOIN ix_salted s ON s.a = i;
+SELECT ix_plan($$SELECT count(*), sum(b) FROM ix_heap2 JOIN ix_salted s ON s.a = i$$);
 SELECT count(*), sum(b) FROM ix_heap2 JOIN ix_salted s ON s.a = i;
 BEGIN;
 UPDATE ix_salted SET a = 1000 + a % 10, k = k + 10000 WHERE a < 10;
