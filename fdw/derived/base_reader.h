@@ -71,8 +71,7 @@ extern bool wt_base_reader_same(const WtBaseReader *a, const WtBaseReader *b);
 extern void wt_base_reader_check_ttl(const WtBaseReader *r);
 
 /* Raises that error.  c: the column, or NULL for any that makes the row exist. */
-extern void wt_base_reader_refuse_ttl(WtTable *t, const WtColumn *c, wide_bytes key)
-	pg_attribute_noreturn();
+extern _Noreturn void wt_base_reader_refuse_ttl(WtTable *t, const WtColumn *c, wide_bytes key);
 
 /* Starts with the first row of the table; reads the next one, or returns false at the end. */
 extern void wt_base_reader_start(WtBaseReader *r);
