@@ -254,3 +254,15 @@ DROP SCHEMA dd_closed CASCADE;
 REVOKE ALL ON SCHEMA public FROM regress_wt_dd;
 REVOKE ALL ON FOREIGN SERVER widetable FROM regress_wt_dd;
 DROP ROLE regress_wt_dd;
+
+-- a table whose rows are no longer declared to be written once, in the transaction that has written them without locks
+CREATE FOREIGN TABLE dd_once (k int, v int) SERVER widetable OPTIONS (key 'k');
+CREATE FOREIGN TABLE dd_once_v (v int) SERVER widetable OPTIONS (index_of 'dd_once', key 'v', immutable 'true');
+BEGIN;
+INSERT INTO dd_once VALUES (1, 1);
+ALTER FOREIGN TABLE dd_once_v OPTIONS (SET immutable 'false');
+INSERT INTO dd_once VALUES (1, 2);
+COMMIT;
+SELECT * FROM dd_once_v;
+SELECT * FROM widetable.verify('dd_once');
+DROP FOREIGN TABLE dd_once;

@@ -14,6 +14,7 @@
 #include "fdw/store/clock.h"
 #include "fdw/store/store.h"
 #include "fdw/table/key_text.h"
+#include "fdw/xact/batch.h"
 
 int64
 wt_base_reader_present(void)
@@ -84,15 +85,20 @@ wt_base_reader_get(WtBaseReader *r, wide_bytes key)
 bool
 wt_base_reader_is_untouched(WtBaseReader *r, wide_bytes key)
 {
-	bool found = wt_base_reader_get(r, key);
-	uint64 before = r->scanned;
+	uint64 before;
 	wide_scan_stats stats;
 	WtEngineWork other;
+	bool found;
 
+	/* the scan would be opened again, and count from zero */
+	if (r->batch != wt_batch(false))
+		wt_base_reader_close(r);
+	r->batch = wt_batch(false);
+	before = r->scan != NULL ? r->scanned : 0;
+	found = wt_base_reader_get(r, key);
 	wt_engine_scan_work(r->scan, &stats, &other);
 	r->scanned = stats.cells_scanned;
-	/* it begins again when the scan is opened again */
-	return !found && (stats.cells_scanned == before || stats.cells_scanned == 0);
+	return !found && stats.cells_scanned == before;
 }
 
 bool

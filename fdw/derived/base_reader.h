@@ -27,7 +27,9 @@ typedef struct WtBaseReader
 
 	/* private */
 	bool found;
-	uint64 scanned; /* cells, at the last call of wt_base_reader_is_untouched() */
+	/* at the last call of wt_base_reader_is_untouched() */
+	uint64 scanned;			  /* cells, since the scan was opened */
+	struct wide_batch *batch; /* of the transaction */
 	WtRowReader *reader;
 	wide_scan_spec spec;
 	WtEngineScan *scan; /* NULL: not open */

@@ -1,9 +1,9 @@
 /*
  * row_change.c
- *		What follows from changes of rows: entries of indexes.
+ *		What follows from changes of rows: entries of indexes, and what rows add to roll-ups.
  *
- * Several foreign tables may show a stored table, and each may have indexes.  A change through any
- * of them changes the entries of all: each foreign table with indexes reads the row as it shows it.
+ * Several foreign tables may show a stored table, and each may have indexes and roll-ups.  A change
+ * through any of them changes what follows from all: each such table reads the row as it shows it.
  *
  * Locking: the row of the indexed table, before it is read; of a unique index also the values,
  * under their bytes as a key of the index, before an entry with them is put or deleted.
@@ -37,7 +37,7 @@
 #include "fdw/xact/change.h"
 #include "fdw/xact/derive.h"
 
-/* A foreign table that has indexes. */
+/* A foreign table that has indexes or roll-ups. */
 typedef struct Base
 {
 	WtTable *t;
@@ -50,7 +50,7 @@ typedef struct Base
 	WtEngineTable *re;	/* of each */
 	WtPortion *portion; /* what the row under change has added, by roll-up */
 
-	bool *read;				 /* by column: some index has it */
+	bool *read;				 /* by column: an index or a roll-up has it */
 	WtBaseReader *row;		 /* reads the newest state of a row */
 	WtBaseReader *committed; /* the same without what the transaction has changed */
 
@@ -183,11 +183,12 @@ followers_of(wide_table_id id)
 	{
 		f = MemoryContextAllocZero(TopTransactionContext, sizeof(Followers));
 		f->id = id;
-		/* what was changed before may have been no indexed table */
-		f->all_locked = wt_batch(false) == NULL || wide_batch_mark(wt_batch(false)) == 0;
 		f->next = all;
 		all = f;
 	}
+	/* what was changed before may have been changed without a lock: the table had no indexes, or
+	 * its rows were declared to be written once */
+	f->all_locked = wt_batch(false) == NULL || wide_batch_mark(wt_batch(false)) == 0;
 	close_scans(f);
 	f->n = 0;
 	cxt = AllocSetContextCreate(TopTransactionContext, "widetable followers", ALLOCSET_SMALL_SIZES);
