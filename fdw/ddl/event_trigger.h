@@ -13,9 +13,8 @@ extern void wt_event_trigger_init(void);
 
 /*
  * Sets what is called: alter before ALTER of a table; at the end of a command that defines foreign
- * tables, names before their
- * definitions are parsed, with the oids of all of them; defined after the stored table of each
- * agrees with it.  Other relations may be among the oids.
+ * tables, names before their definitions are parsed, with the oids of all of them, and defined
+ * after the stored table of each agrees with it.  Other relations may be among the oids.
  */
 extern void wt_event_trigger_on_define(void (*alter)(const AlterTableStmt *stmt),
 									   void (*names)(List *relids), void (*defined)(Oid relid));

@@ -215,7 +215,7 @@ wt_index_is_complete(const WtTable *index, WtTable *base)
 	return true;
 }
 
-/* Returns: whether an expired cell can take a value away from which an entry was made. */
+/* Returns true if an expired cell can take a value away from which an entry was made. */
 static bool
 is_timed(const WtIndex *x)
 {

@@ -1,11 +1,11 @@
 /*
  * index_ddl.c
- *		What commands that define tables mean to indexes.
+ *		What commands that define tables mean to indexes and roll-ups.
  *
- * CREATE FOREIGN TABLE with option index_of builds the index in its transaction, and ALTER FOREIGN
- * TABLE that changes what its columns are builds it anew.  The catalogs get
- * a dependency on the indexed table and on its columns: with one of these, PostgreSQL drops the
- * index, and pg_dump writes it behind its table.
+ * CREATE FOREIGN TABLE with option index_of or rollup_of builds the index or roll-up in its
+ * transaction, or has an index built after it, and ALTER FOREIGN TABLE that changes what its
+ *columns are builds it anew.  The catalogs get a dependency on the table and on its columns: with
+ *one of these, PostgreSQL drops it, and pg_dump writes it behind its table.
  *
  * ALTER of the indexed table: names follow.  What changes which values rows show (options of
  * families, cells of columns) builds its indexes anew.

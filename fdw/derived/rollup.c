@@ -204,7 +204,7 @@ check_read(const WtRollup *r)
 	}
 }
 
-/* Returns: whether a family of the table has a time to live. */
+/* Returns true if a family of the table has a time to live. */
 static bool
 is_timed(const WtRollup *r)
 {
