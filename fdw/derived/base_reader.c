@@ -22,6 +22,17 @@ wt_base_reader_present(void)
 	return Max(wt_clock_now(), wide_timestamp_newest(wt_store_db()));
 }
 
+/* Sets r->all, which has no ranges yet. */
+static void
+plan_all_cells(WtBaseReader *r)
+{
+	wide_scan_family *f = palloc0(sizeof(wide_scan_family) * Max(1, r->e.nall));
+
+	for (int i = 0; i < r->e.nall; i++)
+		f[i] = (wide_scan_family) {.id = r->e.all[i], .want = WIDE_WANT_ALL, .max_versions = 1};
+	r->all = (wide_scan_spec) {.families = f, .nfamilies = r->e.nall, .own_mark = r->spec.own_mark};
+}
+
 WtBaseReader *
 wt_base_reader_open(WtTable *t, const bool *read, Snapshot snapshot)
 {
@@ -40,6 +51,7 @@ wt_base_reader_open(WtTable *t, const bool *read, Snapshot snapshot)
 	r->reader->floors = r->stamps;
 	r->reader->track = true;
 	r->reader->floor_only = palloc0(sizeof(bool) * natts);
+	plan_all_cells(r);
 	return r;
 }
 
@@ -48,27 +60,33 @@ wt_base_reader_open_committed(WtTable *t, const bool *read)
 {
 	WtBaseReader *r = wt_base_reader_open(t, read, NULL);
 
-	r->spec.own_mark = WT_OWN_NONE;
+	r->spec.own_mark = r->all.own_mark = WT_OWN_NONE;
 	return r;
 }
 
-/* Goes to a range of keys. */
+/* Opens the scan, or moves it, to a range of keys. */
 static void
-go_to(WtBaseReader *r, const wide_range *range)
+go_to(const WtBaseReader *r, wide_scan_spec *spec, WtEngineScan **scan, const wide_range *range)
 {
 	ResourceOwner owner = CurrentResourceOwner;
 
-	r->reader->row_scan = NULL;
-	if (r->scan != NULL)
+	if (*scan != NULL)
 	{
-		wt_engine_scan_restart(r->scan, range, 1);
+		wt_engine_scan_restart(*scan, range, 1);
 		return;
 	}
 	CurrentResourceOwner = CurTransactionResourceOwner;
-	r->spec.ranges = range;
-	r->spec.nranges = 1;
-	r->scan = wt_engine_scan_open(r->snapshot, &r->spec);
+	spec->ranges = range;
+	spec->nranges = 1;
+	*scan = wt_engine_scan_open(r->snapshot, spec);
 	CurrentResourceOwner = owner;
+}
+
+static void
+go_to_rows(WtBaseReader *r, const wide_range *range)
+{
+	r->reader->row_scan = NULL;
+	go_to(r, &r->spec, &r->scan, range);
 }
 
 bool
@@ -78,7 +96,7 @@ wt_base_reader_get(WtBaseReader *r, wide_bytes key)
 
 	resetStringInfo(&r->range);
 	range = wt_cell_read_row_range(key, &r->range);
-	go_to(r, &range);
+	go_to_rows(r, &range);
 	return wt_base_reader_next(r);
 }
 
@@ -101,6 +119,46 @@ wt_base_reader_is_untouched(WtBaseReader *r, wide_bytes key)
 	return !found && stats.cells_scanned == before;
 }
 
+/* Errors: 0A000: the cells of the row last read do not expire together. */
+static _Noreturn void
+raise_several_timestamps(const WtBaseReader *r)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("the cells of a row of table \"%s\" must have one timestamp",
+					get_rel_name(r->t->relid)),
+			 errdetail("They have to expire together, because a roll-up follows the time to live. "
+					   "Key %s.",
+					   wt_key_text(r->t, wt_bytes_of(&r->reader->key))),
+			 errhint("INSERT the row as a whole, also to change it.")));
+}
+
+bool
+wt_base_reader_timestamp(WtBaseReader *r, int64 *ts)
+{
+	StringInfoData buf;
+	wide_range range;
+	wide_row row;
+	bool found = false;
+
+	initStringInfo(&buf);
+	range = wt_cell_read_row_range(wt_bytes_of(&r->reader->key), &buf);
+	go_to(r, &r->all, &r->all_cells, &range);
+	while (wt_engine_scan_next(r->all_cells, &row))
+		for (int i = 0; i < row.ncells; i++)
+		{
+			const wide_cell *c = &row.cells[i];
+			int64 own = c->provisional ? WIDE_TS_AUTO : c->ts;
+
+			/* above a version that is ahead of the clock a cell will not get the commit's time */
+			if ((found && own != *ts) || (c->provisional && c->floor_ts > wt_base_reader_present()))
+				raise_several_timestamps(r);
+			*ts = own;
+			found = true;
+		}
+	return found;
+}
+
 bool
 wt_base_reader_same(const WtBaseReader *a, const WtBaseReader *b)
 {
@@ -112,7 +170,7 @@ wt_base_reader_start(WtBaseReader *r)
 {
 	static const wide_range whole = {{(const uint8 *) "", 0}, {NULL, 0}};
 
-	go_to(r, &whole);
+	go_to_rows(r, &whole);
 }
 
 bool
@@ -159,5 +217,7 @@ wt_base_reader_close(WtBaseReader *r)
 {
 	if (r->scan != NULL)
 		wt_engine_scan_close(r->scan);
-	r->scan = NULL;
+	if (r->all_cells != NULL)
+		wt_engine_scan_close(r->all_cells);
+	r->scan = r->all_cells = NULL;
 }

@@ -34,6 +34,8 @@ typedef struct WtBaseReader
 	wide_scan_spec spec;
 	WtEngineScan *scan; /* NULL: not open */
 	StringInfoData range;
+	wide_scan_spec all;		 /* of the newest version of each cell, whatever the columns are */
+	WtEngineScan *all_cells; /* NULL: not open */
 } WtBaseReader;
 
 /* Returns a time that all timestamps which commits assign from now on are above: the present one,
@@ -59,6 +61,14 @@ extern WtBaseReader *wt_base_reader_open_committed(WtTable *t, const bool *read)
  * nor deleted ones, nor deletes.
  */
 extern bool wt_base_reader_is_untouched(WtBaseReader *r, wide_bytes key);
+
+/*
+ * Sets *ts to the timestamp that all cells of the row last read have, in families that the table
+ * does not show, too; WIDE_TS_AUTO: the commit of this transaction will give it to them.
+ * Returns: false if they have expired since the row was read.
+ * Errors: 0A000 if they have different ones, so that they do not expire together.
+ */
+extern bool wt_base_reader_timestamp(WtBaseReader *r, int64 *ts);
 
 /*
  * Returns true if both have last read the same versions of all cells, or have found no row.

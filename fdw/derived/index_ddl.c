@@ -324,7 +324,7 @@ same_columns(const WtTable *a, const WtTable *b)
 	if ((a->progress == NULL) != (b->progress == NULL) ||
 		(a->progress != NULL && strcmp(a->progress, b->progress) != 0))
 		return false;
-	if ((a->timezone == NULL) != (b->timezone == NULL) ||
+	if (a->follow_ttl != b->follow_ttl || (a->timezone == NULL) != (b->timezone == NULL) ||
 		(a->timezone != NULL && strcmp(a->timezone, b->timezone) != 0))
 		return false;
 	if (a->natts != b->natts || a->nkeys != b->nkeys || a->unique != b->unique ||

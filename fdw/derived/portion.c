@@ -2,9 +2,11 @@
  * portion.c
  *		What a row adds to its group in a roll-up.
  *
- * A count and a sum lose what a row takes away: its negative is added.  A sum of doubles cannot
- * lose NaN or an infinity.  A minimum or maximum can only be left by a value that another one of
- * the same row exceeds; a count of distinct values keeps all that it has counted.
+ * A count and a sum lose what a row takes away: its negative is added.  In a roll-up with a time to
+ * live it is added with the timestamp of the row, so that it expires with what it takes away.  A
+ *sum of doubles cannot lose NaN or an infinity.  A minimum or maximum can only be left by a value
+ *that another one of the same row exceeds; a count of distinct values keeps all that it has
+ *counted.
  */
 #include "postgres.h"
 
@@ -30,6 +32,15 @@
 
 static const WtPortionValue nothing = {false, {NULL, 0}};
 
+/* A group that changes. */
+typedef struct RollupGroup
+{
+	const WtRollup *r;
+	const WtEngineTable *e; /* of the roll-up */
+	wide_bytes key;
+	int64 ts; /* of what is added */
+} RollupGroup;
+
 /* Appends the bytes by which a value is counted: as widetable.add() counts it. */
 static void
 counted_bytes(const WtRollupColumn *c, Datum value, StringInfo out)
@@ -50,9 +61,10 @@ counted_bytes(const WtRollupColumn *c, Datum value, StringInfo out)
 }
 
 WtPortion
-wt_portion_make(const WtRollup *r, const Datum *values, const bool *nulls)
+wt_portion_make(const WtRollup *r, const Datum *values, const bool *nulls, int64 ts)
 {
-	WtPortion out = {.values = palloc0(sizeof(WtPortionValue) * Max(1, r->n))};
+	WtPortion out = {.ts = r->ttl_us > 0 ? ts : WIDE_TS_AUTO,
+					 .values = palloc0(sizeof(WtPortionValue) * Max(1, r->n))};
 	int natts = Max(1, r->table->natts);
 	Datum *v = palloc0(sizeof(Datum) * Max(1, r->n)), *group = palloc0(sizeof(Datum) * natts);
 	bool *isnull = palloc0(sizeof(bool) * Max(1, r->n)), *no_group = palloc0(sizeof(bool) * natts);
@@ -110,32 +122,32 @@ double_of(const WtPortionValue *v)
 
 /* Adds a number of 8 bytes, or registers, to a cell of the group. */
 static void
-add_bytes(const WtRollup *r, const WtEngineTable *e, wide_bytes key, int family, wide_bytes qual,
-		  wide_bytes value)
+add_bytes(const RollupGroup *g, int family, wide_bytes qual, wide_bytes value)
 {
-	wt_change_put(r->table, e->families[family], key, qual, WIDE_TS_AUTO, PG_INT64_MIN, 0, value);
+	wt_change_put(g->r->table, g->e->families[family], g->key, qual, g->ts, PG_INT64_MIN, 0, value);
 }
 
 static void
-add_bits(const WtRollup *r, const WtEngineTable *e, wide_bytes key, int family, wide_bytes qual,
-		 int64 bits)
+add_bits(const RollupGroup *g, int family, wide_bytes qual, int64 bits)
 {
 	uint64 x = pg_hton64((uint64) bits);
 
-	add_bytes(r, e, key, family, qual, (wide_bytes) {(const uint8 *) &x, sizeof(x)});
+	add_bytes(g, family, qual, (wide_bytes) {(const uint8 *) &x, sizeof(x)});
 }
 
 /* The group loses a value that may have been its minimum or maximum, or has made its sum NaN or
  * infinite. */
 static _Noreturn void
-raise_lost(const WtRollup *r, const WtColumn *c, wide_bytes key)
+raise_lost(const RollupGroup *g, const WtColumn *c)
 {
+	const WtRollup *r = g->r;
+
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			 errmsg("column \"%s\" of roll-up \"%s\" cannot lose a value", c->name,
 					get_rel_name(r->relid)),
 			 errdetail("Its group %s may have another %s without the row of table \"%s\".",
-					   wt_key_text(r->table, key),
+					   wt_key_text(r->table, g->key),
 					   c->rollup == WT_ROLLUP_MIN	? "min"
 					   : c->rollup == WT_ROLLUP_MAX ? "max"
 													: "sum than NaN or Infinity",
@@ -164,8 +176,8 @@ exceeds(const WtColumn *c, const WtPortionValue *a, const WtPortionValue *b)
 
 /* Changes one aggregate of a group from what the row has added to what it adds. */
 static void
-change_value(const WtRollup *r, const WtEngineTable *e, wide_bytes key, const WtColumn *c,
-			 const WtPortionValue *before, const WtPortionValue *after)
+change_value(const RollupGroup *g, const WtColumn *c, const WtPortionValue *before,
+			 const WtPortionValue *after)
 {
 	wide_bytes qual = {c->qual, c->qual_len};
 	bool same = before->has == after->has && wt_bytes_cmp(before->bytes, after->bytes) == 0;
@@ -175,7 +187,7 @@ change_value(const WtRollup *r, const WtEngineTable *e, wide_bytes key, const Wt
 	switch (c->rollup)
 	{
 		case WT_ROLLUP_COUNT:
-			add_bits(r, e, key, c->family, qual, after->has - before->has);
+			add_bits(g, c->family, qual, after->has - before->has);
 			break;
 		case WT_ROLLUP_SUM:
 			if (c->typid == FLOAT8OID)
@@ -184,36 +196,36 @@ change_value(const WtRollup *r, const WtEngineTable *e, wide_bytes key, const Wt
 				int64 bits;
 
 				if (!isfinite(double_of(before)))
-					raise_lost(r, c, key);
+					raise_lost(g, c);
 				memcpy(&bits, &d, sizeof(bits));
-				add_bits(r, e, key, c->family, qual, bits);
+				add_bits(g, c->family, qual, bits);
 			}
 			else
-				add_bits(r, e, key, c->family, qual,
+				add_bits(g, c->family, qual,
 						 (int64) ((uint64) integer_of(after) - (uint64) integer_of(before)));
 			break;
 		case WT_ROLLUP_MIN:
 		case WT_ROLLUP_MAX:
 			if (before->has && !(after->has && exceeds(c, before, after)))
-				raise_lost(r, c, key);
+				raise_lost(g, c);
 			/* FALLTHROUGH */
 		default:
 			if (after->has)
-				add_bytes(r, e, key, c->family, qual, after->bytes);
+				add_bytes(g, c->family, qual, after->bytes);
 	}
 }
 
 /* Changes a group; before and after are what the row adds to it, NULL: it does not belong to it. */
 static void
-change_group(const WtRollup *r, const WtEngineTable *e, wide_bytes key, const WtPortion *before,
-			 const WtPortion *after)
+change_group(const RollupGroup *g, const WtPortion *before, const WtPortion *after)
 {
+	const WtRollup *r = g->r;
 	const wide_bytes none = {(const uint8 *) "", 0};
 	int rows = (after != NULL) - (before != NULL);
 
 	/* first, because a group is shown by it */
 	if (rows != 0)
-		add_bits(r, e, key, 0, none, rows);
+		add_bits(g, 0, none, rows);
 	for (int i = 0; i < r->n; i++)
 	{
 		const WtRollupColumn *c = &r->columns[i];
@@ -223,12 +235,12 @@ change_group(const WtRollup *r, const WtEngineTable *e, wide_bytes key, const Wt
 			continue;
 		/* a count without values is zero, and not null */
 		if (c->kind == WT_ROLLUP_COUNT && before == NULL && !after->values[i].has)
-			add_bits(r, e, key, 0,
+			add_bits(g, 0,
 					 (wide_bytes) {r->table->columns[c->column].qual,
 								   r->table->columns[c->column].qual_len},
 					 0);
 		else
-			change_value(r, e, key, &r->table->columns[c->column],
+			change_value(g, &r->table->columns[c->column],
 						 before != NULL ? &before->values[i] : &nothing,
 						 after != NULL ? &after->values[i] : &nothing);
 	}
@@ -259,7 +271,7 @@ raise_timed(const WtRollup *r, wide_bytes group)
 					   "added may have expired in part.",
 					   get_rel_name(r->base->relid), wt_key_text(r->table, group)),
 			 errhint("Rows of such a table can be inserted. They still count when they have "
-					 "expired.")));
+					 "expired, unless the roll-up has option \"follow_ttl\".")));
 }
 
 void
@@ -267,16 +279,17 @@ wt_portion_replace(const WtRollup *r, const WtEngineTable *e, const WtPortion *b
 				   const WtPortion *after)
 {
 	bool was = before->key.data != NULL, is = after->key.data != NULL;
+	RollupGroup from = {r, e, before->key, before->ts}, to = {r, e, after->key, after->ts};
 
-	if (was && r->timed && !is_same(r, before, after))
+	if (was && r->timed && r->ttl_us == 0 && !is_same(r, before, after))
 		raise_timed(r, before->key);
-	if (was && is && wt_bytes_cmp(before->key, after->key) == 0)
+	if (was && is && wt_bytes_cmp(from.key, to.key) == 0 && from.ts == to.ts)
 	{
-		change_group(r, e, after->key, before, after);
+		change_group(&to, before, after);
 		return;
 	}
 	if (was)
-		change_group(r, e, before->key, before, NULL);
+		change_group(&from, before, NULL);
 	if (is)
-		change_group(r, e, after->key, NULL, after);
+		change_group(&to, NULL, after);
 }

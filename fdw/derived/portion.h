@@ -18,13 +18,17 @@ typedef struct WtPortionValue
 
 typedef struct WtPortion
 {
-	wide_bytes key;			/* of the group; data NULL: there is no row */
+	wide_bytes key; /* of the group; data NULL: there is no row */
+	int64 ts; /* what the row adds expires with it; WIDE_TS_AUTO: it has the time of the commit */
 	WtPortionValue *values; /* by the roll-up's columns */
 } WtPortion;
 
-/* Returns what the row adds; values and nulls are by column of the table.  Everything is palloc'd.
+/*
+ * Returns what the row adds; values and nulls are by column of the table.  ts: the timestamp of the
+ * row's cells, which matters only to a roll-up with a time to live.  Everything is palloc'd.
  */
-extern WtPortion wt_portion_make(const WtRollup *r, const Datum *values, const bool *nulls);
+extern WtPortion wt_portion_make(const WtRollup *r, const Datum *values, const bool *nulls,
+								 int64 ts);
 
 /*
  * The row adds `after` instead of `before`; adds the difference to the groups, in the transaction's

@@ -204,22 +204,62 @@ check_read(const WtRollup *r)
 	}
 }
 
-/* Returns true if a family of the table has a time to live. */
-static bool
-is_timed(const WtRollup *r)
+/* Errors: 0A000 if option follow_ttl is not possible with this family of the table. */
+static void
+check_follows(const WtRollup *r, const wide_family *f, const wide_family *first)
 {
-	bool timed = false;
+	if (f->opt.ttl_us > 0 && f->opt.ttl_us == first->opt.ttl_us && f->opt.min_versions == 0)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("roll-up \"%s\" cannot have option \"follow_ttl\"", get_rel_name(r->relid)),
+			 f->opt.ttl_us == 0
+				 ? errdetail("Family \"%s\" of table \"%s\" has no \"ttl\".", f->name,
+							 get_rel_name(r->base->relid))
+			 : f->opt.min_versions > 0
+				 ? errdetail("Family \"%s\" of table \"%s\" has \"min_versions\".", f->name,
+							 get_rel_name(r->base->relid))
+				 : errdetail("Families \"%s\" and \"%s\" of table \"%s\" have different times "
+							 "to live.",
+							 first->name, f->name, get_rel_name(r->base->relid)),
+			 errhint("The cells of a row have to expire together.")));
+}
+
+/* Sets what the times to live of the table's families mean to the roll-up. */
+static void
+read_ttl(WtRollup *r)
+{
 	wide_table wt;
 	wide_family *f;
 	int n;
 
 	if (wt_binding_find(r->base->relid, &wt) != WIDE_OK)
-		return false;
+		return;
 	f = wt_binding_families(wt_batch(false), wt.id, &n);
 	for (int i = 0; i < n; i++)
-		timed |= f[i].opt.ttl_us > 0;
+	{
+		r->timed |= f[i].opt.ttl_us > 0;
+		if (r->table->follow_ttl)
+		{
+			check_follows(r, &f[i], &f[0]);
+			r->ttl_us = f[i].opt.ttl_us;
+		}
+	}
 	pfree(f);
-	return timed;
+}
+
+/* Errors: 0A000 if option follow_ttl is not possible with a column of the roll-up. */
+static void
+check_columns(const WtRollup *r)
+{
+	for (int i = 0; i < r->n; i++)
+		if (r->ttl_us > 0 && r->columns[i].kind == WT_ROLLUP_HLL)
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("column \"%s\" cannot be in roll-up \"%s\", which has option "
+							"\"follow_ttl\"",
+							r->table->columns[r->columns[i].column].name, get_rel_name(r->relid)),
+					 errdetail("A count of distinct values keeps all that it has counted.")));
 }
 
 static void
@@ -344,7 +384,8 @@ wt_rollup_make(WtTable *table, WtTable *base, Relation rel, bool stated, const W
 	for (int i = 0; i < base->natts; i++)
 		r->exact &= !r->read[i] || wt_encoding_is_exact(&base->columns[i]);
 	r->immutable = r->exact && (table->immutable || base->immutable);
-	r->timed = is_timed(r);
+	read_ttl(r);
+	check_columns(r);
 	r->zone = table->timezone != NULL ? pg_tzset(table->timezone) : session_timezone;
 	r->evaluator = make_evaluator(r, rel);
 	return r;

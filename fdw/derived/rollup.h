@@ -7,7 +7,8 @@
  * merge operator, to which changes of rows add.  So changes in one group wait for nobody.
  *
  * Invariant: what a snapshot sees in the roll-up are the aggregates of the rows that it sees in the
- * table.  Exceptions: hll() counts also values that are gone, and rows that have expired count.
+ * table.  Exceptions: hll() counts also values that are gone, and rows that have expired count,
+ * unless the roll-up has a time to live itself (option follow_ttl).
  *
  * Each group counts its rows, in the cell of count(*), which is there without such a column, too. A
  * group without rows is not shown.
@@ -40,6 +41,9 @@ typedef struct WtRollup
 	bool exact;		/* the columns show exactly what INSERT and COPY write */
 	bool immutable; /* rows are written once, and exact: INSERT and COPY read nothing */
 	bool timed;		/* a cell that is read may expire: it is not known what a row has added */
+	/* option follow_ttl: microseconds; the time to live of all families of base, and the roll-up's.
+	 * Then the cells of a row have one timestamp, and what it adds has the same one.  0: none */
+	int64 ttl_us;
 	int n;
 	WtRollupColumn *columns; /* all but dropped ones */
 	bool zoned;				 /* the value of an expression depends on the time zone */
@@ -54,7 +58,7 @@ typedef struct WtRollup
  * before: NULL, or the definition whose names of columns the expressions still have.
  * Calls no function of an expression, except by the input of a constant, as the table's owner.
  * Errors: those of the parser; 42P17 if the value of an expression may change; 42804 if the type of
- * one is not that of its column; 0A000.
+ * one is not that of its column; 0A000, also if the families do not allow option follow_ttl.
  */
 extern WtRollup *wt_rollup_make(WtTable *table, WtTable *base, Relation rel, bool stated,
 								const WtTable *before);

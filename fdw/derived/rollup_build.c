@@ -20,6 +20,7 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
+#include "fdw/ddl/binding.h"
 #include "fdw/derived/base_reader.h"
 #include "fdw/derived/portion.h"
 #include "fdw/store/bytes.h"
@@ -42,6 +43,7 @@ typedef struct Total
 typedef struct GroupTotalsKey
 {
 	wide_bytes bytes;
+	int64 ts; /* of the rows, in a roll-up with a time to live; else WIDE_TS_AUTO */
 } GroupTotalsKey;
 
 typedef struct GroupTotals
@@ -64,13 +66,16 @@ hash_key(const void *key, Size size)
 {
 	const GroupTotalsKey *k = key;
 
-	return hash_bytes(k->bytes.data, (int) k->bytes.len);
+	return hash_combine(hash_bytes(k->bytes.data, (int) k->bytes.len),
+						hash_bytes((const unsigned char *) &k->ts, sizeof(k->ts)));
 }
 
 static int
 match_key(const void *a, const void *b, Size size)
 {
-	return wt_bytes_cmp(((const GroupTotalsKey *) a)->bytes, ((const GroupTotalsKey *) b)->bytes);
+	const GroupTotalsKey *x = a, *y = b;
+
+	return x->ts == y->ts ? wt_bytes_cmp(x->bytes, y->bytes) : 1;
 }
 
 /* Begins without groups. */
@@ -89,9 +94,9 @@ begin_groups(AllGroups *g)
 }
 
 static GroupTotals *
-find_group(AllGroups *g, wide_bytes key)
+find_group(AllGroups *g, wide_bytes key, int64 ts)
 {
-	GroupTotalsKey k = {key};
+	GroupTotalsKey k = {key, ts};
 	bool found;
 	GroupTotals *group = hash_search(g->table, &k, HASH_ENTER, &found);
 
@@ -149,7 +154,7 @@ combine(const WtColumn *c, int64 a, int64 b)
 static void
 add_portion(AllGroups *g, const WtPortion *p, const WtEngineTable *e)
 {
-	GroupTotals *group = find_group(g, p->key);
+	GroupTotals *group = find_group(g, p->key, p->ts);
 
 	group->rows++;
 	for (int i = 0; i < g->r->n; i++)
@@ -165,7 +170,7 @@ add_portion(AllGroups *g, const WtPortion *p, const WtEngineTable *e)
 		{
 			if (e != NULL)
 				wt_change_put(g->r->table, e->families[c->family], p->key,
-							  (wide_bytes) {c->qual, c->qual_len}, WIDE_TS_AUTO, PG_INT64_MIN, 0,
+							  (wide_bytes) {c->qual, c->qual_len}, p->ts, PG_INT64_MIN, 0,
 							  v->bytes);
 			continue;
 		}
@@ -179,6 +184,22 @@ add_portion(AllGroups *g, const WtPortion *p, const WtEngineTable *e)
 		total->bits = total->has ? combine(c, total->bits, (int64) x) : (int64) x;
 		total->has = true;
 	}
+}
+
+/* Adds the row that was read. */
+static void
+add_row(AllGroups *g, WtBaseReader *reader, const WtEngineTable *e)
+{
+	int64 ts = WIDE_TS_AUTO;
+	WtPortion p;
+
+	if (e != NULL)
+		wt_base_reader_check_ttl(reader);
+	/* a comparison does not ask when rows expire */
+	if (e != NULL && g->r->ttl_us > 0 && !wt_base_reader_timestamp(reader, &ts))
+		return;
+	p = wt_portion_make(g->r, reader->values, reader->nulls, ts);
+	add_portion(g, &p, e);
 }
 
 /* Writes what all groups have to the roll-up. */
@@ -197,7 +218,7 @@ write_groups(AllGroups *g, const WtEngineTable *e)
 
 		CHECK_FOR_INTERRUPTS();
 		wt_change_put(r->table, e->families[0], group->key.bytes,
-					  (wide_bytes) {(const uint8 *) "", 0}, WIDE_TS_AUTO, PG_INT64_MIN, 0, number);
+					  (wide_bytes) {(const uint8 *) "", 0}, group->key.ts, PG_INT64_MIN, 0, number);
 		for (int i = 0; i < r->n; i++)
 		{
 			const WtColumn *c = &r->table->columns[r->columns[i].column];
@@ -208,10 +229,33 @@ write_groups(AllGroups *g, const WtEngineTable *e)
 				continue;
 			x = pg_hton64((uint64) group->totals[i].bits);
 			wt_change_put(r->table, e->families[c->family], group->key.bytes,
-						  (wide_bytes) {c->qual, c->qual_len}, WIDE_TS_AUTO, PG_INT64_MIN, 0,
+						  (wide_bytes) {c->qual, c->qual_len}, group->key.ts, PG_INT64_MIN, 0,
 						  number);
 		}
 	}
+}
+
+/* Gives the families of the roll-up its time to live: families with a merge operator cannot change
+ * theirs, so they are replaced. */
+static void
+set_ttl(const WtRollup *r, wide_table_id id)
+{
+	int n;
+	wide_family *f = wt_binding_families(wt_batch(true), id, &n);
+
+	for (int i = 0; i < n; i++)
+	{
+		wide_family_id replaced;
+
+		if (f[i].opt.ttl_us == r->ttl_us)
+			continue;
+		f[i].opt.ttl_us = r->ttl_us;
+		wt_error_check(wide_batch_drop_family(wt_batch(true), f[i].id), "could not drop a family");
+		wt_error_check(wide_batch_create_family(wt_batch(true), id, f[i].name, &f[i].opt,
+												&replaced),
+					   "could not create a family");
+	}
+	pfree(f);
 }
 
 /* Adds all rows of the table; e: to the roll-up, else they stay in memory. */
@@ -232,13 +276,7 @@ add_rows(AllGroups *g, Snapshot snapshot, const WtEngineTable *e)
 		old = MemoryContextSwitchTo(row);
 		more = wt_base_reader_next(reader);
 		if (more)
-		{
-			WtPortion p = wt_portion_make(g->r, reader->values, reader->nulls);
-
-			if (e != NULL)
-				wt_base_reader_check_ttl(reader);
-			add_portion(g, &p, e);
-		}
+			add_row(g, reader, e);
 		MemoryContextSwitchTo(old);
 		if (e != NULL && MemoryContextMemAllocated(g->cxt, true) > MAX_GROUPS_BYTES)
 		{
@@ -269,6 +307,7 @@ wt_rollup_build(const WtRollup *r)
 	if (!wt_engine_table(r->table, false, &e))
 		elog(ERROR, "roll-up \"%s\" is not stored", get_rel_name(r->relid));
 	wt_error_check(wide_batch_truncate_table(wt_batch(true), e.table), "could not empty a roll-up");
+	set_ttl(r, e.table);
 	/* its families have new ids */
 	(void) wt_engine_table(r->table, false, &e);
 	wt_derive_forget();
@@ -352,7 +391,7 @@ static void
 compare_row(AllGroups *g, const WtEngineTable *e, const wide_row *row, const wide_scan_family *fams,
 			WtRollupProblem report, void *arg)
 {
-	GroupTotalsKey k = {row->key};
+	GroupTotalsKey k = {row->key, WIDE_TS_AUTO};
 	GroupTotals *group = hash_search(g->table, &k, HASH_FIND, NULL);
 	int64 rows = rows_in(e, row, fams), expected = group != NULL ? group->rows : 0;
 	const WtColumn *c;
@@ -382,7 +421,7 @@ wt_rollup_build_verify(const WtRollup *r, WtRollupProblem report, void *arg)
 	GroupTotals *group;
 	AllGroups g;
 
-	if (r->timed || !wt_engine_table(r->table, false, &e) ||
+	if ((r->timed && r->ttl_us == 0) || !wt_engine_table(r->table, false, &e) ||
 		!wt_engine_table(r->base, false, &base))
 		return;
 	make_groups(&g, r);

@@ -19,7 +19,7 @@ typedef void (*WtRollupProblem)(void *arg, const WtRollup *r, const char *proble
 /*
  * Compares counts, sums, minima and maxima with those of the rows, as the active snapshot sees
  * both.  Sums of doubles may differ by what rounding makes of them.  Counts of distinct values are
- * not compared, nor roll-ups of tables whose rows expire.
+ * not compared, nor roll-ups of tables whose rows expire, unless they follow that.
  */
 extern void wt_rollup_build_verify(const WtRollup *r, WtRollupProblem report, void *arg);
 

@@ -263,6 +263,17 @@ check_seen(Base *b, wide_bytes key)
 						   get_rel_name(b->t->relid))));
 }
 
+/* Returns what the row that was read adds to the roll-up. */
+static WtPortion
+portion_of(const Base *b, const WtRollup *r)
+{
+	int64 ts = WIDE_TS_AUTO;
+
+	if (r->ttl_us > 0 && !wt_base_reader_timestamp(b->row, &ts))
+		return (WtPortion) {0};
+	return wt_portion_make(r, b->row->values, b->row->nulls, ts);
+}
+
 /*
  * Reads the row, and sets entries[] to those that it has in each index, and portions[] to what it
  * adds to each roll-up; none, if there is no row.
@@ -278,7 +289,7 @@ read_row(Base *b, wide_bytes key, WtEntries *entries, WtPortion *portions)
 		entries[i] = exists ? wt_entry_make(b->x[i], r->values, r->nulls, r->stamps)
 							: (WtEntries) {0};
 	for (int i = 0; i < b->nrollups; i++)
-		portions[i] = exists ? wt_portion_make(b->r[i], r->values, r->nulls) : (WtPortion) {0};
+		portions[i] = exists ? portion_of(b, b->r[i]) : (WtPortion) {0};
 }
 
 static void
@@ -634,7 +645,7 @@ wt_row_change_inserted(WtTable *t, const Datum *values, const bool *nulls)
 	}
 	for (int i = 0; i < f->bases[0].nrollups; i++)
 	{
-		WtPortion portion = wt_portion_make(f->bases[0].r[i], values, nulls);
+		WtPortion portion = wt_portion_make(f->bases[0].r[i], values, nulls, WIDE_TS_AUTO);
 
 		wt_portion_replace(f->bases[0].r[i], &f->bases[0].re[i], &no_portion, &portion);
 	}

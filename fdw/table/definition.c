@@ -470,6 +470,11 @@ check_options(const WtTable *t, const List *families)
 				 errmsg("%s has none of the options \"layout\", \"salt_buckets\", \"existence\" "
 						"and \"marker\"",
 						t->index_of != NULL ? "an index" : "a roll-up")));
+	if (t->follow_ttl && t->rollup_of == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
+				 errmsg("option \"follow_ttl\" is for roll-ups"),
+				 errhint("A roll-up has option \"rollup_of\".")));
 	if (t->rollup_of != NULL && (families != NIL || !t->key_given || t->index_of != NULL))
 		ereport(ERROR,
 				(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),

@@ -210,6 +210,8 @@ take_derived(WtTable *t, DefElem *def)
 		t->rollup_of = pstrdup(defGetString(def));
 	else if (strcmp(name, "timezone") == 0)
 		t->timezone = zone_option(def);
+	else if (strcmp(name, "follow_ttl") == 0)
+		t->follow_ttl = bool_option(def);
 	else if (strcmp(name, "unique") == 0)
 		t->unique = bool_option(def);
 	else if (strcmp(name, "immutable") == 0)

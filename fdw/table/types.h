@@ -215,6 +215,7 @@ typedef struct WtTable
 	bool immutable;	 /* rows are written once: of the table or of what is derived from it */
 	char *rollup_of; /* option rollup_of: the table whose rows are counted; NULL: no roll-up */
 	char *timezone;	 /* of a roll-up's expressions; NULL: not stated */
+	bool follow_ttl; /* of a roll-up: rows that expire count no longer */
 	WtDerived derived;
 	uint64 derived_at; /* wt_table_invalidations() when that was found out */
 
