@@ -1140,7 +1140,7 @@ INSERT INTO ix_live SELECT i, 'v' || i % 100, i FROM generate_series(1, 20000) i
 CREATE PROCEDURE ix_wait(x regclass) LANGUAGE plpgsql AS $$ BEGIN
     FOR i IN 1 .. 1200 LOOP
         EXIT WHEN NOT EXISTS (SELECT FROM pg_foreign_table WHERE ftrelid = x AND ftoptions::text LIKE '%progress%')
-            AND NOT EXISTS (SELECT FROM pg_stat_activity WHERE backend_type = 'widetable index builder');
+            AND NOT EXISTS (SELECT FROM pg_stat_activity WHERE backend_type = 'widetable builder');
         COMMIT;
         PERFORM pg_sleep(0.05);
     END LOOP;

@@ -221,3 +221,22 @@ wt_base_reader_close(WtBaseReader *r)
 		wt_engine_scan_close(r->all_cells);
 	r->scan = r->all_cells = NULL;
 }
+
+void
+wt_base_reader_begin_progress(WtTable *derived, WtTable *base)
+{
+	static const wide_range whole = {{(const uint8 *) "", 0}, {NULL, 0}};
+	WtEngineTable e, b;
+	double rows = 0;
+
+	if (!wt_engine_table(derived, false, &e) || !wt_engine_table(base, false, &b))
+		return;
+	for (int i = 0; i < b.nall; i++)
+	{
+		wide_estimate est;
+
+		if (wide_estimate_range(wt_store_db(), b.all[i], &whole, &est) == WIDE_OK)
+			rows = Max(rows, est.rows);
+	}
+	wide_progress_begin(wt_store_db(), WIDE_PROGRESS_INDEX, e.table, (uint64) rows);
+}

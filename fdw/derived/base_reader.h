@@ -89,6 +89,10 @@ extern _Noreturn void wt_base_reader_refuse_ttl(WtTable *t, const WtColumn *c, w
 extern void wt_base_reader_start(WtBaseReader *r);
 extern bool wt_base_reader_next(WtBaseReader *r);
 
+/* Begins to show in pg_stat_widetable_progress, up to wide_progress_end(), that the rows of a table
+ * are read to build an index or a roll-up of it. */
+extern void wt_base_reader_begin_progress(WtTable *derived, WtTable *base);
+
 /* Closes what is open; it opens again with the next call. */
 extern void wt_base_reader_close(WtBaseReader *r);
 

@@ -301,13 +301,8 @@ static WtIndex *
 make_index(WtTable *table, WtTable *base)
 {
 	WtIndex *x = palloc0(sizeof(WtIndex));
-	HeapTuple tup = SearchSysCache1(FOREIGNTABLEREL, ObjectIdGetDatum(table->relid));
 
-	if (!HeapTupleIsValid(tup))
-		elog(ERROR, "cache lookup failed for foreign table %u", table->relid);
-	x->made = HeapTupleHeaderXminFrozen(tup->t_data) ? FrozenTransactionId
-													 : HeapTupleHeaderGetRawXmin(tup->t_data);
-	ReleaseSysCache(tup);
+	x->made = wt_index_made(table->relid);
 	wt_index_check(table, base);
 	x->relid = table->relid;
 	x->table = table;
@@ -496,9 +491,23 @@ wt_index_lock(const WtIndex *x, LOCKMODE mode)
 	return SearchSysCacheExists1(RELOID, ObjectIdGetDatum(x->relid));
 }
 
-bool
-wt_index_is_visible(const WtIndex *x, Snapshot snapshot)
+TransactionId
+wt_index_made(Oid relid)
 {
-	return !TransactionIdIsNormal(x->made) || TransactionIdIsCurrentTransactionId(x->made) ||
-		   !XidInMVCCSnapshot(x->made, snapshot);
+	HeapTuple tup = SearchSysCache1(FOREIGNTABLEREL, ObjectIdGetDatum(relid));
+	TransactionId made;
+
+	if (!HeapTupleIsValid(tup))
+		elog(ERROR, "cache lookup failed for foreign table %u", relid);
+	made = HeapTupleHeaderXminFrozen(tup->t_data) ? FrozenTransactionId
+												  : HeapTupleHeaderGetRawXmin(tup->t_data);
+	ReleaseSysCache(tup);
+	return made;
+}
+
+bool
+wt_index_is_visible(TransactionId made, Snapshot snapshot)
+{
+	return !TransactionIdIsNormal(made) || TransactionIdIsCurrentTransactionId(made) ||
+		   !XidInMVCCSnapshot(made, snapshot);
 }

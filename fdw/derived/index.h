@@ -43,7 +43,7 @@ typedef struct WtIndex
 	WtTable *projection;
 	int entry_name, entry_value; /* indexes into projection->columns; -1: the index has none */
 
-	TransactionId made; /* the transaction that has made or rebuilt it */
+	TransactionId made; /* wt_index_made() */
 } WtIndex;
 
 /*
@@ -69,11 +69,14 @@ extern bool wt_index_lock(const WtIndex *x, LOCKMODE mode);
 extern List *wt_index_rollups(WtTable *t);
 extern WtRollup *wt_index_rollup(Oid relid);
 
+/* Returns: the transaction that has made or rebuilt an index or a roll-up. */
+extern TransactionId wt_index_made(Oid relid);
+
 /*
- * Returns true if the snapshot sees what the index had when it was made, and all changes since: an
- * older one would miss entries.
+ * Returns true if the snapshot sees what an index or a roll-up had when it was made, and all
+ * changes since: an older one would miss entries.
  */
-extern bool wt_index_is_visible(const WtIndex *x, Snapshot snapshot);
+extern bool wt_index_is_visible(TransactionId made, Snapshot snapshot);
 
 /*
  * Returns false if columns of the index have no column of the table, or one of another type: more

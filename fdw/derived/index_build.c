@@ -32,25 +32,6 @@ entries_of(const WtIndex *x, const WtBaseReader *r)
 }
 
 void
-wt_index_build_progress(const WtIndex *x)
-{
-	WtEngineTable e, base;
-	double rows = 0;
-
-	if (!wt_engine_table(x->table, false, &e) || !wt_engine_table(x->base, false, &base))
-		return;
-	for (int i = 0; i < base.nall; i++)
-	{
-		static const wide_range whole = {{(const uint8 *) "", 0}, {NULL, 0}};
-		wide_estimate est;
-
-		if (wide_estimate_range(wt_store_db(), base.all[i], &whole, &est) == WIDE_OK)
-			rows = Max(rows, est.rows);
-	}
-	wide_progress_begin(wt_store_db(), WIDE_PROGRESS_INDEX, e.table, (uint64) rows);
-}
-
-void
 wt_index_build(const WtIndex *x)
 {
 	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext, "widetable index row",
@@ -69,7 +50,7 @@ wt_index_build(const WtIndex *x)
 	wt_derive_forget();
 	if (!wt_engine_table(x->base, false, &base))
 		return;
-	wt_index_build_progress(x);
+	wt_base_reader_begin_progress(x->table, x->base);
 	r = wt_base_reader_open(x->base, x->read, NULL);
 	wt_base_reader_start(r);
 	for (;;)
@@ -261,7 +242,7 @@ wt_index_build_verify(const WtIndex *x, WtIndexProblem report, void *arg)
 	WtEngineTable e, base;
 
 	/* the snapshot sees the table as it was when there was no such index */
-	if (!wt_index_is_visible(x, GetActiveSnapshot()))
+	if (!wt_index_is_visible(x->made, GetActiveSnapshot()))
 		return;
 	if (!wt_engine_table(x->table, false, &e) || !wt_engine_table(x->base, false, &base))
 		return;

@@ -15,9 +15,6 @@
  */
 extern void wt_index_build(const WtIndex *x);
 
-/* Begins to show the work in pg_stat_widetable_progress, up to wide_progress_end(). */
-extern void wt_index_build_progress(const WtIndex *x);
-
 /* Called for each difference between an index and its table: key of the row or the entry. */
 typedef void (*WtIndexProblem)(void *arg, const WtIndex *x, const char *problem);
 

@@ -156,28 +156,26 @@ set_expiry(const WtIndex *x)
 static void
 build(Oid relid)
 {
-	WtRollup *r = wt_index_rollup(relid);
+	WtTable *t = wt_table_unlocked(relid);
+	WtIndex *x = wt_index(relid);
+	WtRollup *r = x == NULL ? wt_index_rollup(relid) : NULL;
 	WtAsOwner saved;
-	WtIndex *x;
 
-	if (r != NULL)
-	{
-		saved = wt_as_owner_begin(r->base->owner, true);
-		wt_rollup_build(r);
-		wt_as_owner_end(&saved);
-		return;
-	}
-	x = wt_index(relid);
-
-	if (x == NULL)
+	if (x == NULL && r == NULL)
 		elog(ERROR, "index %u is not found by its table", relid);
-	set_expiry(x);
-	saved = wt_as_owner_begin(x->base->owner, true);
-	wt_index_build(x);
+	if (x != NULL)
+		set_expiry(x);
+	saved = wt_as_owner_begin(t->owner, true);
+	if (x != NULL)
+		wt_index_build(x);
+	else
+		wt_rollup_build(r);
 	wt_as_owner_end(&saved);
 	/* its builder finds nothing left to do */
-	if (x->building)
+	if (t->progress != NULL)
 		wt_catalog_option_drop_table(relid, "progress");
+	if (t->failed != NULL)
+		wt_catalog_option_drop_table(relid, "failed");
 }
 
 /* CREATE of a roll-up: checks it, and records what it depends on. */
@@ -206,24 +204,25 @@ empty(Oid relid, WtTable *t)
 					   "could not empty an index or a roll-up");
 }
 
-/* The index is built after the commit.  Errors: 0A000. */
+/* The index or roll-up is built after the commit. */
 static void
 begin_online(WtTable *t)
 {
 	if (!t->build_online)
 		ereport(ERROR,
 				(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
-				 errmsg("option \"progress\" is set while an index is built online")));
-	if (t->unique || t->rollup_of != NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("%s cannot be built online",
-						t->rollup_of != NULL ? "a roll-up" : "a unique index"),
-				 errhint("Without option \"build\" it is built at once, and writers wait.")));
-	empty(t->relid, t);
-	wt_derive_forget();
+				 errmsg("option \"progress\" is set while an index or a roll-up is built online")));
+	if (t->rollup_of != NULL)
+		wt_rollup_build_empty(wt_index_rollup(t->relid));
+	else
+	{
+		empty(t->relid, t);
+		wt_derive_forget();
+		set_expiry(wt_index(t->relid));
+	}
 	wt_catalog_option_set_table(t->relid, "progress", "");
-	set_expiry(wt_index(t->relid));
+	if (t->failed != NULL)
+		wt_catalog_option_drop_table(t->relid, "failed");
 	wt_online_build_at_commit(t->relid);
 }
 
@@ -362,6 +361,9 @@ alter_index(WtTable *index)
 		create(index); /* anew */
 	else if (index->index_of != NULL)
 		wt_index_check(index, wt_table(index->source));
+	/* its reason to fail may be gone */
+	if (index->progress != NULL && index->failed == NULL)
+		wt_online_build_at_commit(index->relid);
 	invalidate(index->source);
 }
 

@@ -384,6 +384,7 @@ wt_rollup_make(WtTable *table, WtTable *base, Relation rel, bool stated, const W
 	for (int i = 0; i < base->natts; i++)
 		r->exact &= !r->read[i] || wt_encoding_is_exact(&base->columns[i]);
 	r->immutable = r->exact && (table->immutable || base->immutable);
+	r->building = table->progress != NULL;
 	read_ttl(r);
 	check_columns(r);
 	r->zone = table->timezone != NULL ? pg_tzset(table->timezone) : session_timezone;

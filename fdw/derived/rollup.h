@@ -40,6 +40,7 @@ typedef struct WtRollup
 	bool *read;		/* by column of base: an expression reads it */
 	bool exact;		/* the columns show exactly what INSERT and COPY write */
 	bool immutable; /* rows are written once, and exact: INSERT and COPY read nothing */
+	bool building;	/* some rows are not counted yet (online_build.h) */
 	bool timed;		/* a cell that is read may expire: it is not known what a row has added */
 	/* option follow_ttl: microseconds; the time to live of all families of base, and the roll-up's.
 	 * Then the cells of a row have one timestamp, and what it adds has the same one.  0: none */

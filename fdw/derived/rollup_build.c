@@ -25,6 +25,7 @@
 #include "fdw/derived/portion.h"
 #include "fdw/store/bytes.h"
 #include "fdw/store/error.h"
+#include "fdw/store/store.h"
 #include "fdw/table/key_text.h"
 #include "fdw/xact/batch.h"
 #include "fdw/xact/change.h"
@@ -32,6 +33,7 @@
 #include "fdw/xact/engine_scan.h"
 
 #define MAX_GROUPS_BYTES ((Size) 64 * 1024 * 1024) /* in memory at a time */
+#define GIVE_WAY_ROWS	 2000 /* after so many it is asked whether somebody waits */
 
 /* What the rows of a group have added to an aggregate: a number's bits, or registers. */
 typedef struct Total
@@ -59,6 +61,8 @@ typedef struct AllGroups
 	const WtRollup *r;
 	MemoryContext cxt;
 	HTAB *table;
+	uint64 rows;						 /* added so far */
+	bool (*give_way)(const WtRollup *r); /* NULL: it does not */
 } AllGroups;
 
 static uint32
@@ -194,7 +198,10 @@ add_row(AllGroups *g, WtBaseReader *reader, const WtEngineTable *e)
 	WtPortion p;
 
 	if (e != NULL)
+	{
+		wide_progress_add(wt_store_db(), 1);
 		wt_base_reader_check_ttl(reader);
+	}
 	/* a comparison does not ask when rows expire */
 	if (e != NULL && g->r->ttl_us > 0 && !wt_base_reader_timestamp(reader, &ts))
 		return;
@@ -235,6 +242,16 @@ write_groups(AllGroups *g, const WtEngineTable *e)
 	}
 }
 
+/* Writes what there is if it is too much to keep. */
+static void
+make_room(AllGroups *g, const WtEngineTable *e)
+{
+	if (MemoryContextMemAllocated(g->cxt, true) <= MAX_GROUPS_BYTES)
+		return;
+	write_groups(g, e);
+	begin_groups(g);
+}
+
 /* Gives the families of the roll-up its time to live: families with a merge operator cannot change
  * theirs, so they are replaced. */
 static void
@@ -258,18 +275,19 @@ set_ttl(const WtRollup *r, wide_table_id id)
 	pfree(f);
 }
 
-/* Adds all rows of the table; e: to the roll-up, else they stay in memory. */
-static void
+/* Adds all rows of the table; e: to the roll-up, else they stay in memory.  Returns false if it has
+ * given way. */
+static bool
 add_rows(AllGroups *g, Snapshot snapshot, const WtEngineTable *e)
 {
 	MemoryContext row = AllocSetContextCreate(CurrentMemoryContext, "widetable row of a group",
 											  ALLOCSET_DEFAULT_SIZES),
 				  old;
 	WtBaseReader *reader = wt_base_reader_open(g->r->base, g->r->read, snapshot);
-	bool more = true;
+	bool more = true, stop = false;
 
 	wt_base_reader_start(reader);
-	while (more)
+	while (more && !stop)
 	{
 		CHECK_FOR_INTERRUPTS();
 		MemoryContextReset(row);
@@ -278,23 +296,36 @@ add_rows(AllGroups *g, Snapshot snapshot, const WtEngineTable *e)
 		if (more)
 			add_row(g, reader, e);
 		MemoryContextSwitchTo(old);
-		if (e != NULL && MemoryContextMemAllocated(g->cxt, true) > MAX_GROUPS_BYTES)
-		{
-			write_groups(g, e);
-			begin_groups(g);
-		}
+		if (e != NULL)
+			make_room(g, e);
+		stop = g->give_way != NULL && ++g->rows % GIVE_WAY_ROWS == 0 && g->give_way(g->r);
 	}
 	wt_base_reader_close(reader);
 	MemoryContextDelete(row);
+	return !stop;
 }
 
 static void
 make_groups(AllGroups *g, const WtRollup *r)
 {
-	g->r = r;
+	*g = (AllGroups) {.r = r};
 	g->cxt = AllocSetContextCreate(CurrentMemoryContext, "widetable groups",
 								   ALLOCSET_DEFAULT_SIZES);
 	begin_groups(g);
+}
+
+void
+wt_rollup_build_empty(const WtRollup *r)
+{
+	WtEngineTable e;
+
+	wt_batch_command_ddl();
+	if (!wt_engine_table(r->table, false, &e))
+		elog(ERROR, "roll-up \"%s\" is not stored", get_rel_name(r->relid));
+	wt_error_check(wide_batch_truncate_table(wt_batch(true), e.table), "could not empty a roll-up");
+	set_ttl(r, e.table);
+	wt_derive_rest();
+	wt_derive_forget();
 }
 
 void
@@ -303,20 +334,128 @@ wt_rollup_build(const WtRollup *r)
 	WtEngineTable e, base;
 	AllGroups g;
 
-	wt_batch_command_ddl();
-	if (!wt_engine_table(r->table, false, &e))
-		elog(ERROR, "roll-up \"%s\" is not stored", get_rel_name(r->relid));
-	wt_error_check(wide_batch_truncate_table(wt_batch(true), e.table), "could not empty a roll-up");
-	set_ttl(r, e.table);
-	/* its families have new ids */
-	(void) wt_engine_table(r->table, false, &e);
-	wt_derive_forget();
-	if (!wt_engine_table(r->base, false, &base))
+	wt_rollup_build_empty(r);
+	if (!wt_engine_table(r->table, false, &e) || !wt_engine_table(r->base, false, &base))
 		return;
+	wt_base_reader_begin_progress(r->table, r->base);
 	make_groups(&g, r);
-	add_rows(&g, NULL, &e);
+	(void) add_rows(&g, NULL, &e);
 	write_groups(&g, &e);
 	MemoryContextDelete(g.cxt);
+	wide_progress_end(wt_store_db());
+}
+
+/* ------------------------------------------------------------------ online */
+
+struct WtRollupLack
+{
+	AllGroups groups;
+	WtEngineTable e, base; /* as they were when rows were read */
+};
+
+static bool
+same_stored(const WtEngineTable *a, const WtEngineTable *b)
+{
+	return a->table == b->table && a->nall == b->nall &&
+		   memcmp(a->all, b->all, sizeof(*a->all) * a->nall) == 0;
+}
+
+/* Returns the roll-up's column that the cell belongs to; -1: it is the number of rows. */
+static int
+column_of_cell(const WtRollup *r, const WtEngineTable *e, wide_family_id family, wide_bytes qual)
+{
+	for (int i = 0; i < r->n; i++)
+	{
+		const WtColumn *c = &r->table->columns[r->columns[i].column];
+
+		if (r->columns[i].kind != WT_ROLLUP_GROUP && r->columns[i].expr != NULL &&
+			e->families[c->family] == family &&
+			wt_bytes_equal(qual.data, qual.len, c->qual, c->qual_len))
+			return i;
+	}
+	return -1;
+}
+
+/* A group has this in a cell already: it lacks as much less. */
+static void
+take_off(AllGroups *g, const WtEngineTable *e, wide_bytes key, wide_family_id family,
+		 const wide_cell *cell)
+{
+	const WtRollup *r = g->r;
+	int i = column_of_cell(r, e, family, cell->qualifier);
+	const WtColumn *c = i < 0 ? NULL : &r->table->columns[r->columns[i].column];
+	GroupTotals *group = find_group(g, key, r->ttl_us > 0 ? cell->ts : WIDE_TS_AUTO);
+	uint64 x;
+
+	/* what is put twice into a minimum, a maximum or a count of distinct values changes nothing */
+	if (cell->value.len != sizeof(x) ||
+		(c != NULL && c->rollup != WT_ROLLUP_COUNT && c->rollup != WT_ROLLUP_SUM))
+		return;
+	memcpy(&x, cell->value.data, sizeof(x));
+	x = pg_ntoh64(x);
+	if (c == NULL)
+		group->rows -= (int64) x;
+	else if (c->typid != FLOAT8OID)
+		group->totals[i] = (Total) {true, (int64) -x};
+	else if (isfinite(as_double((int64) x)))
+		/* the other ones stay, because no row can take them away */
+		group->totals[i] = (Total) {true, as_bits(-as_double((int64) x))};
+}
+
+/* Takes off what all groups have. */
+static void
+take_off_groups(AllGroups *g, const WtEngineTable *e)
+{
+	static const wide_range whole = {{(const uint8 *) "", 0}, {NULL, 0}};
+	wide_scan_family fams[WT_MAX_FAMILIES];
+	/* with a time to live each operand expires by itself, and counts by itself */
+	wide_scan_spec spec = {.families = fams,
+						   .nfamilies = e->nall,
+						   .ranges = &whole,
+						   .nranges = 1,
+						   .operands = g->r->ttl_us > 0};
+	WtEngineScan *scan;
+	wide_row row;
+
+	for (int i = 0; i < e->nall; i++)
+		fams[i] = (wide_scan_family) {.id = e->all[i],
+									  .want = WIDE_WANT_ALL,
+									  .max_versions = g->r->ttl_us > 0 ? PG_INT32_MAX : 1};
+	scan = wt_engine_scan_open(GetActiveSnapshot(), &spec);
+	while (wt_engine_scan_next(scan, &row))
+	{
+		CHECK_FOR_INTERRUPTS();
+		for (int i = 0; i < row.ncells; i++)
+			take_off(g, e, row.key, fams[row.cells[i].family].id, &row.cells[i]);
+		make_room(g, e);
+	}
+	wt_engine_scan_close(scan);
+}
+
+WtRollupLack *
+wt_rollup_build_read(const WtRollup *r, bool (*give_way)(const WtRollup *))
+{
+	WtRollupLack *l = palloc0(sizeof(WtRollupLack));
+
+	make_groups(&l->groups, r);
+	l->groups.give_way = give_way;
+	if (!wt_engine_table(r->table, false, &l->e) || !wt_engine_table(r->base, false, &l->base))
+		return l;
+	wt_batch_command();
+	take_off_groups(&l->groups, &l->e);
+	return add_rows(&l->groups, GetActiveSnapshot(), &l->e) ? l : NULL;
+}
+
+bool
+wt_rollup_build_add(WtRollupLack *lack, const WtRollup *now)
+{
+	WtEngineTable e, base;
+
+	if (!wt_engine_table(now->table, false, &e) || !wt_engine_table(now->base, false, &base) ||
+		!same_stored(&e, &lack->e) || !same_stored(&base, &lack->base))
+		return false;
+	write_groups(&lack->groups, &e);
+	return true;
 }
 
 /* -------------------------------------------------------------- comparison */
@@ -421,11 +560,11 @@ wt_rollup_build_verify(const WtRollup *r, WtRollupProblem report, void *arg)
 	GroupTotals *group;
 	AllGroups g;
 
-	if ((r->timed && r->ttl_us == 0) || !wt_engine_table(r->table, false, &e) ||
+	if (r->building || (r->timed && r->ttl_us == 0) || !wt_engine_table(r->table, false, &e) ||
 		!wt_engine_table(r->base, false, &base))
 		return;
 	make_groups(&g, r);
-	add_rows(&g, GetActiveSnapshot(), NULL);
+	(void) add_rows(&g, GetActiveSnapshot(), NULL);
 	spec.nfamilies = e.nall;
 	for (int i = 0; i < e.nall; i++)
 		fams[i] = (wide_scan_family) {.id = e.all[i], .want = WIDE_WANT_ALL, .max_versions = 1};

@@ -25,6 +25,7 @@
 #include "fdw/derived/base_reader.h"
 #include "fdw/derived/entry.h"
 #include "fdw/derived/index.h"
+#include "fdw/derived/online_build.h"
 #include "fdw/derived/portion.h"
 #include "fdw/derived/unique.h"
 #include "fdw/row/cell_read.h"
@@ -140,6 +141,8 @@ make_base(Base *b, WtTable *t, List *indexes, List *rollups)
 
 		if (!find_table(r->relid, r->table, began, &b->re[b->nrollups]))
 			return false;
+		if (r->building)
+			wt_online_build_ensure(r->table);
 		add_columns(b, r->read);
 		b->r[b->nrollups++] = r;
 	}

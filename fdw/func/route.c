@@ -43,6 +43,7 @@
 #include "fdw/func/call.h"
 #include "fdw/func/cell_argument.h"
 #include "fdw/func/key_columns.h"
+#include "fdw/derived/online_build.h"
 #include "fdw/func/partition.h"
 #include "fdw/func/remote_query.h"
 #include "fdw/store/clock.h"
@@ -448,6 +449,7 @@ wt_route_call(WtCall *c, FunctionCallInfo fcinfo, const char *function, int writ
 	if (wt_table_is_ours(PG_GETARG_OID(0)) || !wt_call_is_routed(PG_GETARG_OID(0)))
 	{
 		wt_call_rel(c, fcinfo, function, writes, needs);
+		wt_online_build_check_read(c->t);
 		return true;
 	}
 	wt_call_routed(c, fcinfo, function, writes, needs);

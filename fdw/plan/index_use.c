@@ -322,10 +322,10 @@ wt_index_use_find(PlannerInfo *root, RelOptInfo *rel)
 
 		if (x->building)
 		{
-			wt_online_build_ensure(x);
+			wt_online_build_ensure(x->table);
 			continue;
 		}
-		if (ActiveSnapshotSet() && !wt_index_is_visible(x, GetActiveSnapshot()))
+		if (ActiveSnapshotSet() && !wt_index_is_visible(x->made, GetActiveSnapshot()))
 			continue;
 		if (x->map < 0)
 		{

@@ -62,7 +62,7 @@ wt_index_scan_index(Oid relid, PlanState *ps)
 
 	LockRelationOid(relid, AccessShareLock);
 	x = wt_index(relid);
-	if (x == NULL || !wt_index_is_visible(x, ps->state->es_snapshot))
+	if (x == NULL || !wt_index_is_visible(x->made, ps->state->es_snapshot))
 		raise_changed(relid);
 	return x;
 }

@@ -66,8 +66,10 @@ static const char *const places[] = {
 	"snapshot-taken",
 	/* the row lock is held, the newest state is not read */
 	"row-locked",
-	/* the builder of an index, at the end of each of its transactions */
+	/* the builder of an index or a roll-up, at the end of each of its transactions; of a roll-up,
+	 * when it has read all rows */
 	"index-chunk",
+	"rollup-read",
 	/* parallel plans */
 	"parallel-announced", /* the leader, before it starts workers */
 	"parallel-adopt",	  /* a parallel worker, before it imports the leader's snapshot */

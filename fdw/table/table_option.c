@@ -204,6 +204,8 @@ take_derived(WtTable *t, DefElem *def)
 		t->build_online = choice(def, "online", "at once");
 	else if (strcmp(name, "progress") == 0)
 		t->progress = pstrdup(defGetString(def));
+	else if (strcmp(name, "failed") == 0)
+		t->failed = pstrdup(defGetString(def));
 	else if (strcmp(name, "index_of") == 0)
 		t->index_of = pstrdup(defGetString(def));
 	else if (strcmp(name, "rollup_of") == 0)

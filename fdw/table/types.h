@@ -210,8 +210,9 @@ typedef struct WtTable
 	int declared;	/* how many parts option key states; the others are appended */
 	bool unique;	/* no two rows have the same values in these */
 	bool build_online;
-	char *progress;	 /* of an index that is being built, in hexadecimal: the key up to which it is
-					  * (online_build.h); NULL: it is complete */
+	char *progress;	 /* of what is being built (online_build.h), of an index the key up to which it
+					  * is, in hexadecimal; NULL: it is complete */
+	char *failed;	 /* the SQLSTATE with which that ended; NULL: it goes on */
 	bool immutable;	 /* rows are written once: of the table or of what is derived from it */
 	char *rollup_of; /* option rollup_of: the table whose rows are counted; NULL: no roll-up */
 	char *timezone;	 /* of a roll-up's expressions; NULL: not stated */

@@ -6,7 +6,7 @@ new_cluster "widetable.memtable_size = 1MB" "autovacuum = off"
 q 'CREATE EXTENSION widetable' "CREATE FOREIGN TABLE visits (id int, url text COLLATE \"C\", n int) SERVER widetable OPTIONS (key 'id')" \
 	"INSERT INTO visits SELECT g, 'u' || g % 997, g % 101 FROM generate_series(1, 150000) g" >/dev/null
 progress() { q "SELECT coalesce(substring(ftoptions::text FROM 'progress=([0-9a-f]*)'), 'none') FROM pg_foreign_table WHERE ftrelid = 'by_url'::regclass"; }
-builder() { q "SELECT pid FROM pg_stat_activity WHERE backend_type = 'widetable index builder'"; }
+builder() { q "SELECT pid FROM pg_stat_activity WHERE backend_type = 'widetable builder'"; }
 create() { q "CREATE FOREIGN TABLE by_url (url text COLLATE \"C\") SERVER widetable OPTIONS (index_of 'visits', key 'url', build 'online')"; }
 # the builder has come to some row, and not to the last one
 under_way() { for _ in $(seq 200); do case $(progress) in ''|none) sleep 0.02 ;; *) return 0 ;; esac; done; return 1; }
@@ -41,7 +41,7 @@ exact 'a crash of the builder'
 
 q 'DROP FOREIGN TABLE by_url' >/dev/null; create >/dev/null
 under_way
-is "$(q "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE backend_type = 'widetable index builder'")" "t" "the builder is terminated"
+is "$(q "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE backend_type = 'widetable builder'")" "t" "the builder is terminated"
 is "$(q "SELECT count(*) FROM pg_locks WHERE locktype = 'object' AND classid = 'pg_foreign_table'::regclass")" "0" "it leaves no lock"
 change 'terminated' >/dev/null
 exact 'a terminated builder'
