@@ -6,12 +6,14 @@
 
 #include "fdw/derived/base_reader.h"
 
+#include "miscadmin.h"
 #include "utils/lsyscache.h"
 #include "utils/resowner.h"
 
 #include "fdw/row/cell_read.h"
 #include "fdw/store/bytes.h"
 #include "fdw/store/clock.h"
+#include "fdw/store/error.h"
 #include "fdw/store/store.h"
 #include "fdw/table/key_text.h"
 #include "fdw/xact/batch.h"
@@ -50,6 +52,7 @@ wt_base_reader_open(WtTable *t, const bool *read, Snapshot snapshot)
 	r->reader = wt_reader_make(t, &r->e, read, -1, NULL, 0, NULL, &r->spec);
 	r->reader->floors = r->stamps;
 	r->reader->track = true;
+	r->ttls = r->reader->own_ttl = palloc0(sizeof(int64) * natts);
 	r->reader->floor_only = palloc0(sizeof(bool) * natts);
 	plan_all_cells(r);
 	return r;
@@ -119,6 +122,34 @@ wt_base_reader_is_untouched(WtBaseReader *r, wide_bytes key)
 	return !found && stats.cells_scanned == before;
 }
 
+/* Callback for the first entry of a row: no more are wanted. */
+static wide_status
+note_entry(void *any, const wide_raw_cell *cell)
+{
+	*(bool *) any = true;
+	return WIDE_END;
+}
+
+bool
+wt_base_reader_is_stored(const WtBaseReader *r, wide_bytes key)
+{
+	bool any = false;
+
+	for (int i = 0; i < r->e.nall && !any; i++)
+	{
+		wide_status st;
+
+		do
+		{
+			CHECK_FOR_INTERRUPTS();
+			st = wide_raw_row(wt_store_db(), r->e.all[i], key, note_entry, &any);
+		} while (st == WIDE_INTERRUPTED);
+		if (st != WIDE_END && st != WIDE_NOTFOUND)
+			wt_error_check(st, "could not read a row");
+	}
+	return any;
+}
+
 /* Errors: 0A000: the cells of the row last read do not expire together. */
 static _Noreturn void
 raise_several_timestamps(const WtBaseReader *r)
@@ -180,22 +211,22 @@ wt_base_reader_next(WtBaseReader *r)
 
 	r->found = wt_reader_next_of_scan(r->reader, r->scan, r->values, r->nulls);
 	for (int i = 0; i < r->t->natts; i++)
+	{
 		/* without a row there are those of the row before */
 		if (!r->found || r->stamps[i] <= now)
 			r->stamps[i] = PG_INT64_MIN;
+		if (!r->found)
+			r->ttls[i] = 0;
+	}
 	return r->found;
 }
 
 void
-wt_base_reader_check_ttl(const WtBaseReader *r)
+wt_base_reader_check_ttl(const WtBaseReader *r, const bool *columns, bool allowed)
 {
-	if (r->found && r->reader->own_ttl)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("a cell of an indexed column has no time to live of its own"),
-				 errdetail("Table \"%s\", key %s.", get_rel_name(r->t->relid),
-						   wt_key_text(r->t, wt_bytes_of(&r->reader->key))),
-				 errhint("Put the cell again without one, or wait until it has expired.")));
+	for (int i = 0; r->found && i < r->t->natts; i++)
+		if (columns[i] && r->ttls[i] > 0 && (!allowed || r->stamps[i] != PG_INT64_MIN))
+			wt_base_reader_refuse_ttl(r->t, &r->t->columns[i], wt_bytes_of(&r->reader->key));
 }
 
 void
@@ -209,7 +240,8 @@ wt_base_reader_refuse_ttl(WtTable *t, const WtColumn *c, wide_bytes key)
 					   : errdetail("Table \"%s\", key %s: an index has, or a roll-up counts, "
 							   "all rows.",
 							   get_rel_name(t->relid), wt_key_text(t, key)),
-			 errhint("Option \"ttl\" of the family is possible.")));
+			 errhint("Put the cell without one, or declare all indexes that have the column with "
+					 "option \"cell_ttl\". Option \"ttl\" of the family is possible, too.")));
 }
 
 void

@@ -24,6 +24,7 @@ typedef struct WtBaseReader
 	bool *nulls;
 	int64
 		*stamps; /* of cells whose timestamp is above wt_base_reader_present(); else PG_INT64_MIN */
+	int64 *ttls; /* of cells that have a time to live of their own; 0: none, or there is no row */
 
 	/* private */
 	bool found;
@@ -70,6 +71,11 @@ extern bool wt_base_reader_is_untouched(WtBaseReader *r, wide_bytes key);
  */
 extern bool wt_base_reader_timestamp(WtBaseReader *r, int64 *ts);
 
+/* Returns true if the store has an entry of the row in any family: a version, also one that has
+ * expired or is not visible yet, or a delete.  The transaction's own changes are not in the store.
+ */
+extern bool wt_base_reader_is_stored(const WtBaseReader *r, wide_bytes key);
+
 /*
  * Returns true if both have last read the same versions of all cells, or have found no row.
  * Requires: a call of wt_base_reader_get() of each, with the same key.
@@ -77,10 +83,11 @@ extern bool wt_base_reader_timestamp(WtBaseReader *r, int64 *ts);
 extern bool wt_base_reader_same(const WtBaseReader *a, const WtBaseReader *b);
 
 /*
- * Raises 0A000 if a column of the row last read shows a cell that has a time to live of its own:
- * it expires by itself, and nobody would delete what follows from it.
+ * Raises 0A000 if one of these columns, which are by column, shows a cell of the row last read that
+ * has a time to live of its own: it expires by itself, and nobody would delete what follows from
+ * it. allowed: only if it lies ahead of the clock (wt_base_reader_present), too.
  */
-extern void wt_base_reader_check_ttl(const WtBaseReader *r);
+extern void wt_base_reader_check_ttl(const WtBaseReader *r, const bool *columns, bool allowed);
 
 /* Raises that error.  c: the column, or NULL for any that makes the row exist. */
 extern _Noreturn void wt_base_reader_refuse_ttl(WtTable *t, const WtColumn *c, wide_bytes key);

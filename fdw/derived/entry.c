@@ -57,7 +57,7 @@ make_cells(const WtIndex *x, const Draft *d, WtEntry *out)
 /* Sets *out to the entry.  Returns false if there is none, because the first column has no value.
  */
 static bool
-finish_entry(const WtIndex *x, const Draft *d, int64 ts, WtEntry *out)
+finish_entry(const WtIndex *x, const Draft *d, WtEntry *out)
 {
 	WtTable *t = x->table;
 	StringInfoData key;
@@ -66,7 +66,7 @@ finish_entry(const WtIndex *x, const Draft *d, int64 ts, WtEntry *out)
 		return false;
 	/* with the key of the row among the declared columns, no other row has the same values; and
 	 * then the last part has no end by which it differs from a longer one */
-	*out = (WtEntry) {.ts = ts, .distinct = t->unique && t->declared < t->nkeys};
+	*out = (WtEntry) {.ts = WIDE_TS_AUTO, .distinct = t->unique && t->declared < t->nkeys};
 	for (int part = 0; part < t->declared; part++)
 		out->distinct = out->distinct && !d->nulls[t->keys[part]];
 	initStringInfo(&key);
@@ -82,26 +82,27 @@ entry_cmp(const void *a, const void *b)
 	return wt_bytes_cmp(((const WtEntry *) a)->key, ((const WtEntry *) b)->key);
 }
 
-/* Returns the timestamp of the row's entries: that of the value which they expire with, if it is
- * ahead of the time of the commit. */
-static int64
-entry_stamp(const WtIndex *x, const int64 *stamps)
+/* Sets when the row's entries expire: with the value of the first column, or later. */
+static void
+set_expiry(const WtIndex *x, const int64 *stamps, const int64 *ttls, WtEntry *out)
 {
 	int first = x->source[x->table->keys[0]];
 
 	/* entries of a map or of a key do not expire */
 	if (!x->timed || x->map >= 0 || stamps == NULL || x->base->columns[first].role != WT_CELL)
-		return WIDE_TS_AUTO;
-	return stamps[first];
+		return;
+	/* that of the value, if it is ahead of the time of the commit */
+	out->ts = stamps[first];
+	out->ttl_us = ttls[first];
 }
 
 WtEntries
-wt_entry_make(const WtIndex *x, const Datum *values, const bool *nulls, const int64 *stamps)
+wt_entry_make(const WtIndex *x, const Datum *values, const bool *nulls, const int64 *stamps,
+			  const int64 *ttls)
 {
 	WtTable *t = x->table;
 	WtEntries out = {0};
 	Draft d = {palloc(sizeof(Datum) * Max(1, t->natts)), palloc(sizeof(bool) * Max(1, t->natts))};
-	int64 ts = entry_stamp(x, stamps);
 	Jsonb *map;
 	WtMapWalk w;
 	int n = 0;
@@ -114,7 +115,8 @@ wt_entry_make(const WtIndex *x, const Datum *values, const bool *nulls, const in
 	if (x->map < 0)
 	{
 		out.list = palloc(sizeof(WtEntry));
-		out.n = finish_entry(x, &d, ts, out.list);
+		out.n = finish_entry(x, &d, out.list);
+		set_expiry(x, stamps, ttls, out.list);
 		return out;
 	}
 	if (nulls[x->map])
@@ -141,7 +143,7 @@ wt_entry_make(const WtIndex *x, const Datum *values, const bool *nulls, const in
 																		 w.key.val.string.len)
 											  : cstring_to_text_with_len(text.data, text.len));
 		}
-		n += finish_entry(x, &d, ts, &out.list[n]);
+		n += finish_entry(x, &d, &out.list[n]);
 	}
 	out.n = n;
 	qsort(out.list, n, sizeof(WtEntry), entry_cmp);
@@ -166,13 +168,14 @@ wt_entry_put(const WtIndex *x, const WtEngineTable *e, const WtEntry *entry)
 	const wide_bytes none = {(const uint8 *) "", 0};
 
 	if (entry->ncells == 0)
-		wt_change_put(x->table, e->families[0], entry->key, none, entry->ts, PG_INT64_MIN, 0, none);
+		wt_change_put(x->table, e->families[0], entry->key, none, entry->ts, PG_INT64_MIN,
+					  entry->ttl_us, none);
 	for (int i = 0; i < entry->ncells; i++)
 	{
 		const WtColumn *c = entry->cells[i].column;
 
 		wt_change_put(x->table, e->families[c->family], entry->key,
-					  (wide_bytes) {c->qual, c->qual_len}, entry->ts, PG_INT64_MIN, 0,
+					  (wide_bytes) {c->qual, c->qual_len}, entry->ts, PG_INT64_MIN, entry->ttl_us,
 					  entry->cells[i].value);
 	}
 }

@@ -24,6 +24,7 @@ typedef struct WtEntry
 	 * with the value of the first column, or later, but not before.
 	 */
 	int64 ts;
+	int64 ttl_us;  /* likewise: that of the value's own; 0: none */
 	bool distinct; /* unique index: no other row may have the declared columns' values */
 	int ncells;
 	WtEntryCell *cells;
@@ -38,11 +39,12 @@ typedef struct WtEntries
 
 /*
  * Makes the entries of a row; values and nulls are by column of the indexed table, stamps the
- * timestamps of its cells if they lie ahead of the clock, PG_INT64_MIN otherwise; stamps NULL: none
- * do. Everything is palloc'd. Errors: PROGRAM_LIMIT_EXCEEDED if an entry's key would be too long.
+ * timestamps of its cells if they lie ahead of the clock, PG_INT64_MIN otherwise; ttls their own
+ * times to live, 0: none; both NULL: none do or have.  Everything is palloc'd. Errors:
+ * PROGRAM_LIMIT_EXCEEDED if an entry's key would be too long.
  */
 extern WtEntries wt_entry_make(const WtIndex *x, const Datum *values, const bool *nulls,
-							   const int64 *stamps);
+							   const int64 *stamps, const int64 *ttls);
 
 /* Returns true if the entries are the same, apart from their keys. */
 extern bool wt_entry_same_cells(const WtEntry *a, const WtEntry *b);

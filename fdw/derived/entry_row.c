@@ -40,7 +40,7 @@ wt_entry_row_has(const WtIndex *x, wide_bytes key)
 	wt_entry_row_key(x, key, &of);
 	if (wt_base_reader_get(r, wt_bytes_of(&of)))
 	{
-		WtEntries e = wt_entry_make(x, r->values, r->nulls, r->stamps);
+		WtEntries e = wt_entry_make(x, r->values, r->nulls, r->stamps, r->ttls);
 
 		for (int i = 0; i < e.n && !has; i++)
 			has = wt_bytes_cmp(e.list[i].key, key) == 0;

@@ -215,30 +215,46 @@ wt_index_is_complete(const WtTable *index, WtTable *base)
 	return true;
 }
 
+/* Errors: 0A000 if option cell_ttl is not possible with a family that has a column of the index. */
+static void
+check_cell_ttl(const WtIndex *x, const wide_family *f)
+{
+	if (!x->table->cell_ttl || f->opt.versions == 1)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("index \"%s\" cannot have option \"cell_ttl\"", get_rel_name(x->relid)),
+			 errdetail("Family \"%s\" of table \"%s\" has %d versions: when a value expires, "
+					   "the one before it would show again, and have no entry.",
+					   f->name, get_rel_name(x->base->relid), f->opt.versions)));
+}
+
 /* Returns true if an expired cell can take a value away from which an entry was made. */
 static bool
 is_timed(const WtIndex *x)
 {
-	bool whole_row = !wt_key_column(x->table, 0)->optional && x->map < 0, timed = false;
+	bool whole_row = !wt_key_column(x->table, 0)->optional && x->map < 0;
+	bool timed = x->table->cell_ttl;
 	wide_table wt;
 	wide_family *f;
 	int n;
 
 	if (wt_binding_find(x->base->relid, &wt) != WIDE_OK)
-		return false;
+		return timed;
 	f = wt_binding_families(wt_batch(false), wt.id, &n);
-	for (int k = 0; k < n && !timed; k++)
+	for (int k = 0; k < n; k++)
 	{
-		if (f[k].opt.ttl_us == 0)
-			continue;
 		/* the entry of a row without optional values is there as long as the row */
-		timed = whole_row;
+		timed |= whole_row && f[k].opt.ttl_us > 0;
 		for (int i = 0; i < x->base->natts; i++)
 		{
 			const WtColumn *c = &x->base->columns[i];
 
-			timed |= x->read[i] && c->family >= 0 &&
-					 strcmp(x->base->families[c->family].name, f[k].name) == 0;
+			if (!x->read[i] || c->family < 0 ||
+				strcmp(x->base->families[c->family].name, f[k].name) != 0)
+				continue;
+			timed |= f[k].opt.ttl_us > 0;
+			check_cell_ttl(x, &f[k]);
 		}
 	}
 	pfree(f);

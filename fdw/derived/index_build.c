@@ -28,7 +28,7 @@
 static WtEntries
 entries_of(const WtIndex *x, const WtBaseReader *r)
 {
-	return wt_entry_make(x, r->values, r->nulls, r->stamps);
+	return wt_entry_make(x, r->values, r->nulls, r->stamps, r->ttls);
 }
 
 void
@@ -63,7 +63,7 @@ wt_index_build(const WtIndex *x)
 		if (!wt_base_reader_next(r))
 			break;
 		wide_progress_add(wt_store_db(), 1);
-		wt_base_reader_check_ttl(r);
+		wt_base_reader_check_ttl(r, x->read, x->table->cell_ttl);
 		all = entries_of(x, r);
 		for (int i = 0; i < all.n; i++)
 		{

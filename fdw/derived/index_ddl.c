@@ -327,7 +327,7 @@ same_columns(const WtTable *a, const WtTable *b)
 		(a->timezone != NULL && strcmp(a->timezone, b->timezone) != 0))
 		return false;
 	if (a->natts != b->natts || a->nkeys != b->nkeys || a->unique != b->unique ||
-		a->declared != b->declared)
+		a->cell_ttl != b->cell_ttl || a->declared != b->declared)
 		return false;
 	for (int i = 0; i < a->natts; i++)
 	{

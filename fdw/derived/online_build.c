@@ -242,8 +242,8 @@ add_entries(const WtIndex *x, const WtEngineTable *own, WtBaseReader *r, wide_by
 		return false;
 	if (!wt_base_reader_get(r, key))
 		return true;
-	wt_base_reader_check_ttl(r);
-	all = wt_entry_make(x, r->values, r->nulls, r->stamps);
+	wt_base_reader_check_ttl(r, x->read, x->table->cell_ttl);
+	all = wt_entry_make(x, r->values, r->nulls, r->stamps, r->ttls);
 	for (int i = 0; i < all.n; i++)
 	{
 		if (all.list[i].distinct)

@@ -200,7 +200,7 @@ add_row(AllGroups *g, WtBaseReader *reader, const WtEngineTable *e)
 	if (e != NULL)
 	{
 		wide_progress_add(wt_store_db(), 1);
-		wt_base_reader_check_ttl(reader);
+		wt_base_reader_check_ttl(reader, g->r->read, false);
 	}
 	/* a comparison does not ask when rows expire */
 	if (e != NULL && g->r->ttl_us > 0 && !wt_base_reader_timestamp(reader, &ts))

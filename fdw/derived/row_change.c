@@ -51,9 +51,14 @@ typedef struct Base
 	WtEngineTable *re;	/* of each */
 	WtPortion *portion; /* what the row under change has added, by roll-up */
 
-	bool *read;				 /* by column: an index or a roll-up has it */
-	WtBaseReader *row;		 /* reads the newest state of a row */
-	WtBaseReader *committed; /* the same without what the transaction has changed */
+	bool *read;		/* by column: an index or a roll-up has it */
+	bool *no_ttl;	/* by column: of one that does not allow cells to expire by themselves */
+	bool *cell_ttl; /* by column: of an index that does */
+	bool row_no_ttl, row_cell_ttl; /* the same, of one that has all rows */
+	WtBaseReader *row;			   /* reads the newest state of a row */
+	WtBaseReader *committed;	   /* the same without what the transaction has changed */
+
+	int stored; /* of the row under change: the store has something; -1: not known yet */
 
 	/* REPEATABLE READ: what the transaction itself sees of it; else NULL */
 	WtBaseReader *seen;
@@ -104,11 +109,21 @@ find_table(Oid relid, WtTable *t, uint64 began, WtEngineTable *e)
 	return true;
 }
 
+/* Something follows from these columns.  cell_ttl: cells of them may expire by themselves.  rows:
+ * and from each row. */
 static void
-add_columns(Base *b, const bool *read)
+add_columns(Base *b, const bool *read, bool cell_ttl, bool rows)
 {
 	for (int a = 0; a < b->t->natts; a++)
+	{
 		b->read[a] |= read[a];
+		if (cell_ttl)
+			b->cell_ttl[a] |= read[a];
+		else
+			b->no_ttl[a] |= read[a];
+	}
+	b->row_no_ttl |= rows && !cell_ttl;
+	b->row_cell_ttl |= rows && cell_ttl;
 }
 
 /* Returns false if definitions have changed meanwhile: an index may be gone. */
@@ -123,6 +138,8 @@ make_base(Base *b, WtTable *t, List *indexes, List *rollups)
 	b->re = palloc(sizeof(WtEngineTable) * Max(1, list_length(rollups)));
 	b->portion = palloc0(sizeof(WtPortion) * Max(1, list_length(rollups)));
 	b->read = palloc0(sizeof(bool) * Max(1, t->natts));
+	b->no_ttl = palloc0(sizeof(bool) * Max(1, t->natts));
+	b->cell_ttl = palloc0(sizeof(bool) * Max(1, t->natts));
 	b->x = palloc(sizeof(WtIndex *) * Max(1, list_length(indexes)));
 	b->xe = palloc(sizeof(WtEngineTable) * Max(1, list_length(indexes)));
 	b->before = palloc0(sizeof(WtEntries) * Max(1, list_length(indexes)));
@@ -132,7 +149,8 @@ make_base(Base *b, WtTable *t, List *indexes, List *rollups)
 
 		if (!find_table(x->relid, x->table, began, &b->xe[b->n]))
 			return false;
-		add_columns(b, x->read);
+		add_columns(b, x->read, x->table->cell_ttl,
+					x->map < 0 && !wt_key_column(x->table, 0)->optional);
 		b->x[b->n++] = x;
 	}
 	foreach(lc, rollups)
@@ -143,7 +161,7 @@ make_base(Base *b, WtTable *t, List *indexes, List *rollups)
 			return false;
 		if (r->building)
 			wt_online_build_ensure(r->table);
-		add_columns(b, r->read);
+		add_columns(b, r->read, false, true);
 		b->r[b->nrollups++] = r;
 	}
 	b->row = wt_base_reader_open(t, b->read, NULL);
@@ -289,7 +307,7 @@ read_row(Base *b, wide_bytes key, WtEntries *entries, WtPortion *portions)
 
 	check_seen(b, key);
 	for (int i = 0; i < b->n; i++)
-		entries[i] = exists ? wt_entry_make(b->x[i], r->values, r->nulls, r->stamps)
+		entries[i] = exists ? wt_entry_make(b->x[i], r->values, r->nulls, r->stamps, r->ttls)
 							: (WtEntries) {0};
 	for (int i = 0; i < b->nrollups; i++)
 		portions[i] = exists ? portion_of(b, b->r[i]) : (WtPortion) {0};
@@ -361,7 +379,12 @@ begin_row(Followers *f, wide_bytes key, bool blind)
 	{
 		wt_row_lock(f->id, key, false);
 		for (int i = 0; i < f->n; i++)
-			read_row(&f->bases[i], key, f->bases[i].before, f->bases[i].portion);
+		{
+			Base *b = &f->bases[i];
+
+			read_row(b, key, b->before, b->portion);
+			b->stored = -1;
+		}
 	}
 	/* from here on there is a row under change */
 	row.of = f;
@@ -401,7 +424,7 @@ settle(void)
 		WtPortion *portion = palloc(sizeof(WtPortion) * Max(1, b->nrollups));
 
 		read_row(b, wt_bytes_of(&row.key), after, portion);
-		wt_base_reader_check_ttl(b->row);
+		wt_base_reader_check_ttl(b->row, b->no_ttl, false);
 		for (int i = 0; i < b->n; i++)
 			replace_entries(b, i, &b->before[i], &after[i]);
 		for (int i = 0; i < b->nrollups; i++)
@@ -464,18 +487,6 @@ indexed_column(const Base *b, wide_family_id family, wide_bytes qual)
 	return -1;
 }
 
-/* Returns true if the row has an entry, or is counted, as long as it has any cell. */
-static bool
-follows_existence(const Base *b)
-{
-	if (b->nrollups > 0)
-		return true;
-	for (int i = 0; i < b->n; i++)
-		if (b->x[i]->map < 0 && !wt_key_column(b->x[i]->table, 0)->optional)
-			return true;
-	return false;
-}
-
 /*
  * A version ahead of the clock is about to be put into an indexed cell.  If the cell shows one
  * whose timestamp the commit would assign, that one gets its provisional timestamp for good: the
@@ -506,6 +517,30 @@ ahead(Base *b, int col, wide_family_id family, wide_bytes key, wide_bytes qual)
 	return ref.found && ref.floor_ts > wt_base_reader_present() ? ref.floor_ts : PG_INT64_MIN;
 }
 
+/*
+ * A cell that an index with option cell_ttl follows gets a stated timestamp.  An earlier version of
+ * it that has expired by itself is not seen, but displaces what is put below it until a compaction
+ * drops it: then that would show, and have no entry. Errors: 0A000.
+ */
+static void
+check_stated(Base *b, wide_bytes key, int64 ts, int64 ttl_us)
+{
+	bool above = ts > wt_base_reader_present();
+
+	if (b->stored < 0)
+		/* what is committed and not published yet is only read */
+		b->stored = wt_base_reader_get(b->committed, key) ||
+					wt_base_reader_is_stored(b->committed, key);
+	if (above ? ttl_us == 0 : !b->stored)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 above ? errmsg("a cell with a time to live of its own cannot lie ahead of the clock")
+				   : errmsg("a timestamp can only be stated for cells of new rows"),
+			 errdetail("An index of table \"%s\" has option \"cell_ttl\". Key %s.",
+					   get_rel_name(b->t->relid), wt_key_text(b->t, key))));
+}
+
 static int64
 before_put(WtTable *t, wide_family_id family, wide_bytes key, wide_bytes qual, int64 ts,
 		   int64 floor_ts, int64 ttl_us)
@@ -517,9 +552,13 @@ before_put(WtTable *t, wide_family_id family, wide_bytes key, wide_bytes qual, i
 		Base *b = &f->bases[i];
 		int col = indexed_column(b, family, qual);
 
-		if (ttl_us > 0 && (col >= 0 || follows_existence(b)))
+		if (ttl_us > 0 && (b->row_no_ttl || (col >= 0 && b->no_ttl[col])))
 			wt_base_reader_refuse_ttl(b->t, col >= 0 ? &b->t->columns[col] : NULL, key);
-		if (col < 0 || row.blind)
+		if (row.blind)
+			continue;
+		if (ts != WIDE_TS_AUTO && (b->row_cell_ttl || (col >= 0 && b->cell_ttl[col])))
+			check_stated(b, key, ts, ttl_us);
+		if (col < 0)
 			continue;
 		if (ts == WIDE_TS_AUTO)
 		{
@@ -615,7 +654,7 @@ wt_row_change_conflicts(WtTable *t, const Datum *values, const bool *nulls)
 		{
 			const WtIndex *x = f->bases[k].x[i];
 			const WtEngineTable *e = &f->bases[k].xe[i];
-			WtEntries all = x->table->unique ? wt_entry_make(x, values, nulls, NULL)
+			WtEntries all = x->table->unique ? wt_entry_make(x, values, nulls, NULL, NULL)
 											 : (WtEntries) {0};
 
 			for (int o = 0; o < all.n; o++)
@@ -642,7 +681,7 @@ wt_row_change_inserted(WtTable *t, const Datum *values, const bool *nulls)
 	old = MemoryContextSwitchTo(row.cxt);
 	for (int i = 0; i < f->bases[0].n; i++)
 	{
-		WtEntries after = wt_entry_make(f->bases[0].x[i], values, nulls, NULL);
+		WtEntries after = wt_entry_make(f->bases[0].x[i], values, nulls, NULL, NULL);
 
 		replace_entries(&f->bases[0], i, &none, &after);
 	}

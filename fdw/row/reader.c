@@ -498,25 +498,29 @@ set_targets(WtRowReader *r, const WtTarget *target, wide_bytes key, const wide_c
 	}
 }
 
-/* Returns true if a column shows the cell. */
-static bool
-is_shown(WtRowReader *r, const wide_cell *cell)
+/* Sets the time to live of its own that the cell has for the columns which show it. */
+static void
+note_own_ttl(WtRowReader *r, const wide_cell *cell)
 {
 	const WtReadFamily *rf = &r->families[cell->family];
 	WtMappedCell wanted, *m;
 
-	if (cell->column >= 0)
-		return rf->mapped[cell->column].targets != NULL;
 	wanted.qual = cell->qualifier;
-	m = rf->nmapped == 0
-			? NULL
-			: bsearch(&wanted, rf->mapped, rf->nmapped, sizeof(WtMappedCell), mapped_cmp);
-	if (m != NULL)
-		return m->targets != NULL;
-	for (int i = 0; i < rf->nmaps; i++)
+	if (cell->column >= 0)
+		m = &rf->mapped[cell->column];
+	else
+		m = rf->nmapped == 0
+				? NULL
+				: bsearch(&wanted, rf->mapped, rf->nmapped, sizeof(WtMappedCell), mapped_cmp);
+	for (const WtTarget *t = m != NULL ? m->targets : NULL; t != NULL; t = t->next)
+		r->own_ttl[t->att] = cell->ttl_us;
+	for (int i = 0; m == NULL && i < rf->nmaps; i++)
+	{
+		int64 *ttl = &r->own_ttl[rf->maps[i]];
+
 		if (wt_lookup_map_shows(r->t, &r->t->columns[rf->maps[i]], cell->qualifier))
-			return true;
-	return false;
+			*ttl = Max(*ttl, cell->ttl_us);
+	}
 }
 
 /* Adds a cell to the hash that tells this version of the row from others. */
@@ -611,7 +615,8 @@ next_row(WtRowReader *r, WtScanSet *s, Datum *values, bool *nulls)
 		memset(nulls, true, sizeof(bool) * t->natts);
 		r->fingerprint = 0;
 		r->own_cells = 0;
-		r->own_ttl = false;
+		if (r->own_ttl != NULL)
+			memset(r->own_ttl, 0, sizeof(int64) * t->natts);
 		for (int a = 0; r->floors != NULL && a < t->natts; a++)
 			r->floors[a] = PG_INT64_MIN;
 		r->unsure = row.unsure;
@@ -629,11 +634,9 @@ next_row(WtRowReader *r, WtScanSet *s, Datum *values, bool *nulls)
 			for (int i = 0; i < row.ncells && good; i++)
 			{
 				if (r->track)
-				{
 					add_to_fingerprint(r, &row.cells[i]);
-					if (row.cells[i].ttl_us > 0 && is_shown(r, &row.cells[i]))
-						r->own_ttl = true;
-				}
+				if (r->own_ttl != NULL && row.cells[i].ttl_us > 0)
+					note_own_ttl(r, &row.cells[i]);
 				decode_cell(r, row.key, &row.cells[i], row.more, values, nulls);
 			}
 			if (!row.more)

@@ -88,7 +88,8 @@ struct WtRowReader
 	StringInfoData key; /* a copy of its key */
 	uint32 fingerprint; /* a hash of its cells, to tell versions of the row apart */
 	int own_cells;		/* number of its cells that this transaction has written */
-	bool own_ttl;		/* a column shows a cell that has a time to live of its own */
+	int64 *own_ttl;		/* by attribute, of a map the longest: of cells that have one of their own;
+						 * NULL: not wanted */
 
 	/* of the row last returned, for UPDATE and DELETE in the scan */
 	int64 *floors;			/* for puts over the cells, by attribute; NULL: not wanted */

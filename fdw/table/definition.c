@@ -475,6 +475,11 @@ check_options(const WtTable *t, const List *families)
 				(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
 				 errmsg("option \"follow_ttl\" is for roll-ups"),
 				 errhint("A roll-up has option \"rollup_of\".")));
+	if (t->cell_ttl && t->index_of == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
+				 errmsg("option \"cell_ttl\" is for indexes"),
+				 errhint("An index has option \"index_of\".")));
 	if (t->rollup_of != NULL && (families != NIL || !t->key_given || t->index_of != NULL))
 		ereport(ERROR,
 				(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),

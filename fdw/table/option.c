@@ -23,7 +23,8 @@ static const char *const table_options[] = {
 	"existence",   "insert_mode", "marker",			  "on_bad_key",		"updatable",
 	"truncatable", "batch_size",  "fdw_startup_cost", "fdw_tuple_cost", "split_at",
 	"versions",	   "index_of",	  "unique",			  "immutable",		"rollup_of",
-	"timezone",	   "build",		  "progress",		  "failed",			"follow_ttl"};
+	"timezone",	   "build",		  "progress",		  "failed",			"follow_ttl",
+	"cell_ttl"};
 
 /* Defaults for the server's tables; which engine stores them, and where it is. */
 static const char *const server_options[] = {

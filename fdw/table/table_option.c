@@ -212,6 +212,8 @@ take_derived(WtTable *t, DefElem *def)
 		t->rollup_of = pstrdup(defGetString(def));
 	else if (strcmp(name, "timezone") == 0)
 		t->timezone = zone_option(def);
+	else if (strcmp(name, "cell_ttl") == 0)
+		t->cell_ttl = bool_option(def);
 	else if (strcmp(name, "follow_ttl") == 0)
 		t->follow_ttl = bool_option(def);
 	else if (strcmp(name, "unique") == 0)

@@ -213,6 +213,7 @@ typedef struct WtTable
 	char *progress;	 /* of what is being built (online_build.h), of an index the key up to which it
 					  * is, in hexadecimal; NULL: it is complete */
 	char *failed;	 /* the SQLSTATE with which that ended; NULL: it goes on */
+	bool cell_ttl;	 /* of an index: cells of its columns may have a time to live of their own */
 	bool immutable;	 /* rows are written once: of the table or of what is derived from it */
 	char *rollup_of; /* option rollup_of: the table whose rows are counted; NULL: no roll-up */
 	char *timezone;	 /* of a roll-up's expressions; NULL: not stated */
