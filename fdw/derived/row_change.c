@@ -25,6 +25,7 @@
 #include "fdw/ddl/engine_table.h"
 #include "fdw/derived/base_reader.h"
 #include "fdw/derived/entry.h"
+#include "fdw/derived/entry_row.h"
 #include "fdw/derived/index.h"
 #include "fdw/derived/portion.h"
 #include "fdw/derived/unique.h"
@@ -617,17 +618,31 @@ wt_row_change_begin_insert(WtTable *t, wide_bytes key)
 	return true;
 }
 
-/* Returns true if another row has values of this one that the index allows once.  Locks them. */
+/*
+ * Returns true if another row has values of this one that an index allows once.  Locks them.
+ * Errors: 40001 if the transaction does not see the other row as it is.
+ */
 static bool
-is_taken(const WtIndex *x, const WtEngineTable *e, const Datum *values, const bool *nulls)
+is_taken(Base *b, int i, const Datum *values, const bool *nulls)
 {
+	const WtIndex *x = b->x[i];
 	WtEntries entries = x->table->unique ? wt_entry_make(x, values, nulls, NULL) : (WtEntries) {0};
+	StringInfoData key;
+	wide_bytes other;
 
 	for (int o = 0; o < entries.n; o++)
 	{
-		lock_values(x, e, &entries.list[o]);
-		if (entries.list[o].distinct && wt_unique_is_taken(x, e, entries.list[o].key))
+		lock_values(x, &b->xe[i], &entries.list[o]);
+		if (!entries.list[o].distinct ||
+			!wt_unique_is_taken(x, &b->xe[i], entries.list[o].key, &other))
+			continue;
+		if (b->seen == NULL)
 			return true;
+		initStringInfo(&key);
+		wt_entry_row_key(x, other, &key);
+		(void) wt_base_reader_get(b->row, wt_bytes_of(&key));
+		check_seen(b, wt_bytes_of(&key));
+		return true;
 	}
 	return false;
 }
@@ -646,7 +661,7 @@ wt_row_change_conflicts(WtTable *t, const Datum *values, const bool *nulls)
 	making = GetCurrentTransactionNestLevel();
 	for (int k = 0; k < f->n; k++)
 		for (int i = 0; f->bases[k].t->relid == t->relid && i < f->bases[k].n && !taken; i++)
-			taken = is_taken(f->bases[k].x[i], &f->bases[k].xe[i], values, nulls);
+			taken = is_taken(&f->bases[k], i, values, nulls);
 	making = 0;
 	return taken;
 }
