@@ -35,7 +35,7 @@ COMMIT;
 SELECT * FROM dr_n;
 SELECT * FROM widetable.verify('dr');
 
--- the check of a domain does it, between two puts of a row
+-- the check of a domain does it, in put(), and between two changes of a row by check_and_mutate()
 CREATE FUNCTION dr_check(v int) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
 	RETURN 1 / (v - v) IS NULL;
@@ -55,6 +55,7 @@ SELECT widetable.put('dr_two', 1, '{"b": 7, "a": 8}');
 ROLLBACK TO s;
 SELECT widetable.put('dr_two', 1, '{"a": 9}');
 COMMIT;
+SELECT widetable.check_and_mutate('dr_two', 1, 'a', '=', 9, '[{"put": {"a": 10}}, {"put": {"b": 11}}]');
 SELECT * FROM dr_two;
 SELECT * FROM dr_two_n;
 SELECT * FROM widetable.verify('dr_two');
