@@ -292,6 +292,14 @@ REVOKE ALL ON FOREIGN SERVER widetable FROM roll_owner;
 DROP OWNED BY roll_owner;
 DROP ROLE roll_owner;
 
+-- a query must not decide which rows exist
+CREATE FOREIGN TABLE vague (id int, v int) SERVER widetable OPTIONS (key 'id', existence 'projected');
+CREATE FOREIGN TABLE vague_v (v int, n bigint OPTIONS (aggregate 'count(*)')) SERVER widetable OPTIONS (rollup_of 'vague', key 'v');
+ALTER FOREIGN TABLE vague OPTIONS (DROP existence);
+CREATE FOREIGN TABLE vague_v (v int, n bigint OPTIONS (aggregate 'count(*)')) SERVER widetable OPTIONS (rollup_of 'vague', key 'v');
+ALTER FOREIGN TABLE vague OPTIONS (ADD existence 'projected');
+DROP FOREIGN TABLE vague;
+
 -- the end: with the table, with a column, by itself
 TRUNCATE visits;
 SELECT count(*) FROM by_day;

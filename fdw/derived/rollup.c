@@ -282,6 +282,11 @@ check_tables(const WtTable *table, const WtTable *base)
 							c->name, get_rel_name(table->relid), wt_encoding_name(c->enc)),
 					 errdetail("The value of the group could not be read.")));
 	}
+	if (base->existence_projected)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("table \"%s\" cannot have roll-ups", get_rel_name(base->relid)),
+				 errdetail("With existence \"projected\" a query decides which rows exist.")));
 	if (base->cells_layout || base->index_of != NULL || base->rollup_of != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),

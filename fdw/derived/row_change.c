@@ -14,6 +14,7 @@
 
 #include "access/xact.h"
 #include "lib/stringinfo.h"
+#include "storage/ipc.h"
 #include "storage/lmgr.h"
 #include "storage/lockdefs.h"
 #include "utils/lsyscache.h"
@@ -24,6 +25,7 @@
 #include "fdw/ddl/engine_table.h"
 #include "fdw/derived/base_reader.h"
 #include "fdw/derived/entry.h"
+#include "fdw/derived/entry_row.h"
 #include "fdw/derived/index.h"
 #include "fdw/derived/online_build.h"
 #include "fdw/derived/portion.h"
@@ -73,6 +75,7 @@ typedef struct Followers
 	int n;
 	Base *bases;
 	bool all_locked; /* the transaction has locked all rows that it has changed */
+	int level;		 /* of the subtransaction that has made this, or has used it since */
 	MemoryContext cxt;
 	struct Followers *next;
 } Followers;
@@ -83,10 +86,15 @@ static Followers *all = NULL; /* of this transaction, in TopTransactionContext *
 static struct
 {
 	Followers *of; /* NULL: there is none */
+	int level;	   /* of the subtransaction that changes it */
 	bool blind;	   /* nothing was read */
 	StringInfoData key;
 	MemoryContext cxt; /* of what is known of it; reset with the next row */
 } row;
+
+/* The level of the subtransaction that makes entries or portions; 0: none does.  That may call
+ * functions of users, which must not change rows meanwhile. */
+static int making = 0;
 
 /* -------------------------------------------------------------- followers */
 
@@ -187,7 +195,18 @@ close_scans(Followers *f)
 	}
 }
 
-/* Returns: what follows from the rows of the stored table. */
+/* Errors: 0A000 in a function that is called while entries or portions are made. */
+static void
+refuse_nested(void)
+{
+	if (making > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("a function that an index or a roll-up calls cannot change tables that "
+						"have some")));
+}
+
+/* Returns: what follows from the rows of the stored table, of which one is about to change. */
 static Followers *
 followers_of(wide_table_id id)
 {
@@ -196,10 +215,15 @@ followers_of(wide_table_id id)
 	List *tables;
 	ListCell *lc;
 
+	refuse_nested();
 	while (f != NULL && f->id != id)
 		f = f->next;
 	if (f != NULL && f->invalidations == wt_table_invalidations())
+	{
+		/* the subtransaction that has made it has been released, and its locks are the parent's */
+		f->level = Min(f->level, GetCurrentTransactionNestLevel());
 		return f;
+	}
 	if (f == NULL)
 	{
 		f = MemoryContextAllocZero(TopTransactionContext, sizeof(Followers));
@@ -207,6 +231,7 @@ followers_of(wide_table_id id)
 		f->next = all;
 		all = f;
 	}
+	f->level = GetCurrentTransactionNestLevel();
 	/* what was changed before may have been changed without a lock: the table had no indexes, or
 	 * its rows were declared to be written once */
 	f->all_locked = wt_batch(false) == NULL || wide_batch_mark(wt_batch(false)) == 0;
@@ -374,17 +399,18 @@ begin_row(Followers *f, wide_bytes key, bool blind)
 	old = MemoryContextSwitchTo(row.cxt);
 	initStringInfo(&row.key);
 	appendBinaryStringInfo(&row.key, (const char *) key.data, (int) key.len);
+	row.level = GetCurrentTransactionNestLevel();
 	row.blind = blind;
 	if (!blind)
 	{
 		wt_row_lock(f->id, key, false);
+		making = GetCurrentTransactionNestLevel();
 		for (int i = 0; i < f->n; i++)
 		{
-			Base *b = &f->bases[i];
-
-			read_row(b, key, b->before, b->portion);
-			b->stored = -1;
+			read_row(&f->bases[i], key, f->bases[i].before, f->bases[i].portion);
+			f->bases[i].stored = -1;
 		}
+		making = 0;
 	}
 	/* from here on there is a row under change */
 	row.of = f;
@@ -417,6 +443,7 @@ settle(void)
 	if (f == NULL)
 		return;
 	old = MemoryContextSwitchTo(row.cxt);
+	making = GetCurrentTransactionNestLevel();
 	for (int k = 0; k < f->n; k++)
 	{
 		Base *b = &f->bases[k];
@@ -430,6 +457,7 @@ settle(void)
 		for (int i = 0; i < b->nrollups; i++)
 			wt_portion_replace(b->r[i], &b->re[i], &b->portion[i], &portion[i]);
 	}
+	making = 0;
 	MemoryContextSwitchTo(old);
 }
 
@@ -461,9 +489,11 @@ leave(WtTable *t, wide_bytes key)
 	begin_row(f, key, false);
 	row.of = NULL;
 	old = MemoryContextSwitchTo(row.cxt);
+	making = GetCurrentTransactionNestLevel();
 	for (int k = 0; k < f->n; k++)
 		for (int i = 0; i < f->bases[k].n; i++)
 			replace_entries(&f->bases[k], i, &f->bases[k].before[i], &none);
+	making = 0;
 	MemoryContextSwitchTo(old);
 }
 
@@ -639,32 +669,53 @@ wt_row_change_begin_insert(WtTable *t, wide_bytes key)
 	return true;
 }
 
+/*
+ * Returns true if another row has values of this one that an index allows once.  Locks them.
+ * Errors: 40001 if the transaction does not see the other row as it is.
+ */
+static bool
+is_taken(Base *b, int i, const Datum *values, const bool *nulls)
+{
+	const WtIndex *x = b->x[i];
+	WtEntries entries = x->table->unique ? wt_entry_make(x, values, nulls, NULL, NULL)
+										 : (WtEntries) {0};
+	StringInfoData key;
+	wide_bytes other;
+
+	for (int o = 0; o < entries.n; o++)
+	{
+		lock_values(x, &b->xe[i], &entries.list[o]);
+		if (!entries.list[o].distinct ||
+			!wt_unique_is_taken(x, &b->xe[i], entries.list[o].key, &other))
+			continue;
+		if (b->seen == NULL)
+			return true;
+		initStringInfo(&key);
+		wt_entry_row_key(x, other, &key);
+		(void) wt_base_reader_get(b->row, wt_bytes_of(&key));
+		check_seen(b, wt_bytes_of(&key));
+		return true;
+	}
+	return false;
+}
+
 bool
 wt_row_change_conflicts(WtTable *t, const Datum *values, const bool *nulls)
 {
 	wide_table_id id = wt_table_is_followed_by_none(t) ? 0 : find_derived(t);
 	Followers *f;
+	bool taken = false;
 
 	if (id == 0 || t->derived != WT_DERIVED_SOME)
 		return false;
 	wt_derive_settle();
 	f = followers_of(id);
+	making = GetCurrentTransactionNestLevel();
 	for (int k = 0; k < f->n; k++)
-		for (int i = 0; f->bases[k].t->relid == t->relid && i < f->bases[k].n; i++)
-		{
-			const WtIndex *x = f->bases[k].x[i];
-			const WtEngineTable *e = &f->bases[k].xe[i];
-			WtEntries all = x->table->unique ? wt_entry_make(x, values, nulls, NULL, NULL)
-											 : (WtEntries) {0};
-
-			for (int o = 0; o < all.n; o++)
-			{
-				lock_values(x, e, &all.list[o]);
-				if (all.list[o].distinct && wt_unique_is_taken(x, e, all.list[o].key))
-					return true;
-			}
-		}
-	return false;
+		for (int i = 0; f->bases[k].t->relid == t->relid && i < f->bases[k].n && !taken; i++)
+			taken = is_taken(&f->bases[k], i, values, nulls);
+	making = 0;
+	return taken;
 }
 
 void
@@ -679,6 +730,7 @@ wt_row_change_inserted(WtTable *t, const Datum *values, const bool *nulls)
 	if (f == NULL)
 		return;
 	old = MemoryContextSwitchTo(row.cxt);
+	making = GetCurrentTransactionNestLevel();
 	for (int i = 0; i < f->bases[0].n; i++)
 	{
 		WtEntries after = wt_entry_make(f->bases[0].x[i], values, nulls, NULL, NULL);
@@ -691,6 +743,7 @@ wt_row_change_inserted(WtTable *t, const Datum *values, const bool *nulls)
 
 		wt_portion_replace(f->bases[0].r[i], &f->bases[0].re[i], &no_portion, &portion);
 	}
+	making = 0;
 	MemoryContextSwitchTo(old);
 }
 
@@ -704,24 +757,37 @@ rest(void)
 }
 
 /*
- * A subtransaction, or the transaction, is rolled back or ends: the scans are closed, by rest() or
- * by the end of the transaction.  What is known of tables may be void, with the subtransaction's
- * commands.
+ * What subtransactions of this level or deeper have found out is void: of a subtransaction that is
+ * rolled back, which may have changed definitions and loses its locks; of all at the end of the
+ * transaction.  The scans are closed, by rest() or by the end of the transaction.
+ *
+ * The rest stays, and may be in use: a function of a user, called between two changes of a row or
+ * while its entries are made, may roll back a subtransaction of its own.
  */
 static void
-forget(void)
+forget(int level)
 {
-	Followers *f, *next;
+	Followers **at = &all, *f;
 
-	row.of = NULL;
-	for (f = all; f != NULL; f = next)
+	/* by a command, and not at the end of a transaction, a subtransaction or the process */
+	if (IsTransactionState() && !proc_exit_inprogress)
+		refuse_nested();
+	if (making >= level)
+		making = 0;
+	if (row.level >= level)
+		row.of = NULL;
+	while ((f = *at) != NULL)
 	{
-		next = f->next;
+		if (f->level < level)
+		{
+			at = &f->next;
+			continue;
+		}
+		*at = f->next;
 		if (f->cxt != NULL)
 			MemoryContextDelete(f->cxt);
 		pfree(f);
 	}
-	all = NULL;
 }
 
 void

@@ -43,9 +43,8 @@ raise_duplicate(const WtIndex *x, wide_bytes other)
 											: 0));
 }
 
-/* Returns true, and sets *other to its key, if another entry has the values of this one. */
-static bool
-find_other(const WtIndex *x, const WtEngineTable *e, wide_bytes key, wide_bytes *other)
+bool
+wt_unique_is_taken(const WtIndex *x, const WtEngineTable *e, wide_bytes key, wide_bytes *other)
 {
 	wide_bytes values = values_of(x, key);
 	wide_scan_family fam = {.id = e->all[0], .want = WIDE_WANT_EXISTS};
@@ -69,19 +68,11 @@ find_other(const WtIndex *x, const WtEngineTable *e, wide_bytes key, wide_bytes 
 	return found;
 }
 
-bool
-wt_unique_is_taken(const WtIndex *x, const WtEngineTable *e, wide_bytes key)
-{
-	wide_bytes other;
-
-	return find_other(x, e, key, &other);
-}
-
 void
 wt_unique_check(const WtIndex *x, const WtEngineTable *e, wide_bytes key)
 {
 	wide_bytes other;
 
-	if (find_other(x, e, key, &other))
+	if (wt_unique_is_taken(x, e, key, &other))
 		raise_duplicate(x, other);
 }

@@ -16,8 +16,10 @@
 /* Locks the values of an entry, to the end of the transaction.  Waits for other holders. */
 extern void wt_unique_lock(const WtIndex *x, const WtEngineTable *e, wide_bytes key);
 
-/* Returns true if another entry has the values.  Requires: they are locked. */
-extern bool wt_unique_is_taken(const WtIndex *x, const WtEngineTable *e, wide_bytes key);
+/* Returns true, and sets *other to its key, if another entry has the values of this one.  Requires:
+ * they are locked. */
+extern bool wt_unique_is_taken(const WtIndex *x, const WtEngineTable *e, wide_bytes key,
+							   wide_bytes *other);
 
 /*
  * Requires: the values are locked, and the row's own old entries are deleted.

@@ -22,6 +22,7 @@
 #include "engine/wide.h"
 #include "fdw/func/call.h"
 #include "fdw/func/cell_argument.h"
+#include "fdw/func/put_json.h"
 #include "fdw/func/route.h"
 #include "fdw/func/write_functions.h"
 #include "fdw/row/cell_read.h"
@@ -357,7 +358,7 @@ mutate(WtCall *c, JsonbContainer *element)
 	switch (find_mutation(get_pair(element, &what)))
 	{
 		case MUTATE_PUT:
-			wt_write_functions_put_json(c, what.val.binary.data, true);
+			wt_put_json(c, what.val.binary.data, true);
 			break;
 		case MUTATE_APPEND:
 			append_json(c, what.val.binary.data);

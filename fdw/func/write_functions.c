@@ -36,6 +36,7 @@
 #include "fdw/ddl/engine_table.h"
 #include "fdw/func/call.h"
 #include "fdw/func/cell_argument.h"
+#include "fdw/func/put_json.h"
 #include "fdw/func/result.h"
 #include "fdw/func/route.h"
 #include "fdw/row/cell_read.h"
@@ -271,6 +272,10 @@ wt_write_functions_increment(WtCall *c, WtCallCell *cells, const int64 *deltas, 
 					 errmsg("counter out of range"),
 					 wt_cell_argument_errdetail(c, cells[i].name)));
 	}
+	/* before the first put: see put_json.h */
+	for (int i = 0; i < n; i++)
+		if (first[i] == i && cells[i].ref.column != NULL)
+			wt_cell_argument_check_domain(cells[i].ref.column, Int64GetDatum(results[i]));
 	for (int i = 0; i < n; i++)
 	{
 		uint64 bytes = pg_hton64((uint64) results[i]);
@@ -281,8 +286,6 @@ wt_write_functions_increment(WtCall *c, WtCallCell *cells, const int64 *deltas, 
 			results[i] = results[first[i]];
 			continue;
 		}
-		if (cells[i].ref.column != NULL)
-			wt_cell_argument_check_domain(cells[i].ref.column, Int64GetDatum(results[i]));
 		wt_cell_argument_put(c, &refs[i], WIDE_TS_AUTO, 0,
 							 (wide_bytes) {(const uint8 *) &bytes, sizeof(bytes)});
 	}
@@ -625,35 +628,6 @@ wt_sql_add(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-void
-wt_write_functions_put_json(WtCall *c, JsonbContainer *object, bool above)
-{
-	WtMapWalk w;
-	WtCallCell cell;
-
-	wt_map_walk(&w, object);
-	while (wt_map_walk_next(&w))
-	{
-		StringInfoData value;
-
-		CHECK_FOR_INTERRUPTS();
-		wt_cell_argument_find(c, wt_cell_argument_json_key(&w.key), ACL_INSERT | ACL_UPDATE, &cell);
-		if (w.value.type == jbvNull)
-		{
-			if (!above)
-				wt_change_lock_row(c->e.table, c->key, false);
-			wt_cell_argument_delete(c, WIDE_DELETE_COLUMN, &cell.ref, WIDE_TS_MAX);
-			continue;
-		}
-		if (above)
-			wt_cell_read_newest(NULL, c->key, &cell.ref, 1);
-		initStringInfo(&value);
-		wt_cell_argument_json_value(cell.ref.column, &w.value, &value);
-		wt_cell_argument_put(c, &cell.ref, WIDE_TS_AUTO, 0, wt_bytes_of(&value));
-		pfree(value.data);
-	}
-}
-
 PG_FUNCTION_INFO_V1(wt_sql_put_many);
 
 Datum
@@ -668,7 +642,7 @@ wt_sql_put_many(PG_FUNCTION_ARGS)
 		return elsewhere;
 	object = wt_cell_argument_object(fcinfo, 2, "cells");
 	wt_call_key(&c, fcinfo);
-	wt_write_functions_put_json(&c, object, false);
+	wt_put_json(&c, object, false);
 	wt_cell_argument_finish(&c, false);
 	PG_RETURN_VOID();
 }

@@ -41,16 +41,4 @@ extern bool wt_write_functions_end_change(WtCall *c, const WtCallCell *cell);
  * it is changed alone, by the value that was read. */
 extern void wt_write_functions_check_alone(const WtCall *c, const WtColumn *col);
 
-/*
- * Puts the cells of {"f:q": value, ...}; JSON null deletes the column, as in map
- * columns.  above: the row is locked, and the new timestamps exceed those of the
- * newest versions.
- *
- * Puts are blind, but all deletes lock the row, also here.  Another process that
- * reads the newest state under the row lock does not see a delete that is not
- * published yet; only the lock shows that there is one
- * (wt_row_lock_newest_batch).
- */
-extern void wt_write_functions_put_json(WtCall *c, JsonbContainer *object, bool above);
-
 #endif /* WT_WRITE_FUNCTIONS_H */

@@ -26,11 +26,13 @@
 
 #include "fdw/write/rows_layout.h"
 
+#include "access/xact.h"
 #include "lib/stringinfo.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/snapmgr.h"
 
 #include "fdw/derived/row_change.h"
 #include "fdw/row/cell_read.h"
@@ -74,6 +76,37 @@ lock_and_find(WtModify *m, wide_bytes key)
 {
 	wt_change_lock_row(m->e.table, key, false);
 	return wt_cell_read_row_exists_again(&m->rows.exists, &m->e, key, &m->range);
+}
+
+/*
+ * ON CONFLICT DO NOTHING leaves a row out because of the one that is there.  In REPEATABLE READ
+ * raises 40001 if the transaction does not see that one: for it there would be neither.
+ */
+static void
+check_conflict_is_seen(WtModify *m, wide_bytes key)
+{
+	wide_scan_family fam[WT_MAX_FAMILIES];
+	wide_range range = wt_cell_read_row_range(key, &m->range);
+	wide_scan_spec spec = {.families = fam, .nfamilies = m->e.nall, .ranges = &range, .nranges = 1};
+	SnapshotData snapshot;
+	WtEngineScan *scan;
+	wide_row row;
+	bool seen;
+
+	if (!IsolationUsesXactSnapshot() || m->t->engine != NULL)
+		return;
+	snapshot = *GetTransactionSnapshot();
+	/* and all that the transaction has changed */
+	snapshot.curcid = PG_UINT32_MAX;
+	for (int i = 0; i < m->e.nall; i++)
+		fam[i] = (wide_scan_family) {.id = m->e.all[i], .want = WIDE_WANT_EXISTS};
+	scan = wt_engine_scan_open(&snapshot, &spec);
+	seen = wt_engine_scan_next(scan, &row);
+	wt_engine_scan_close(scan);
+	if (!seen)
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("could not serialize access due to concurrent update")));
 }
 
 static void
@@ -251,6 +284,7 @@ wt_rows_layout_insert(WtModify *m, TupleTableSlot *slot)
 	{
 		if (!m->do_nothing)
 			raise_duplicate(m, key);
+		check_conflict_is_seen(m, key);
 		return false;
 	}
 	if (m->do_nothing && wt_row_change_conflicts(m->t, slot->tts_values, slot->tts_isnull))

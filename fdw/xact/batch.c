@@ -246,7 +246,7 @@ subxact_callback(SubXactEvent event, SubTransactionId mySubid, SubTransactionId 
 	{
 		/* its resource owner has closed no scan yet */
 		wt_derive_rest();
-		wt_derive_forget();
+		wt_derive_forget_level();
 	}
 	else if (event == SUBXACT_EVENT_PRE_COMMIT_SUB)
 	{

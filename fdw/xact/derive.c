@@ -6,6 +6,8 @@
 
 #include "fdw/xact/derive.h"
 
+#include "access/xact.h"
+
 #include "fdw/table/table.h"
 
 static const WtDerive *derive = NULL;
@@ -64,5 +66,12 @@ void
 wt_derive_forget(void)
 {
 	unsettled = false;
-	derive->forget();
+	derive->forget(1);
+}
+
+void
+wt_derive_forget_level(void)
+{
+	/* a row that an outer one changes is not settled yet */
+	derive->forget(GetCurrentTransactionNestLevel());
 }

@@ -24,8 +24,9 @@ typedef struct WtDerive
 	void (*settle)(void);
 	/* At the end of a statement: closes what is kept open from one row to the next. */
 	void (*rest)(void);
-	/* The transaction's batch, or a part of it, is gone.  Closes nothing: see rest(). */
-	void (*forget)(void);
+	/* What subtransactions of this level or deeper have found out is void; 1: all.  Closes nothing:
+	 * see rest(). */
+	void (*forget)(int level);
 } WtDerive;
 
 extern void wt_derive_register(const WtDerive *derive);
@@ -47,6 +48,11 @@ extern void wt_derive_leave(WtTable *t, wide_bytes key);
 extern void wt_derive_settle(void);
 
 extern void wt_derive_rest(void);
+
+/* The transaction's batch is gone, or definitions have changed. */
 extern void wt_derive_forget(void);
+
+/* The current subtransaction is rolled back. */
+extern void wt_derive_forget_level(void);
 
 #endif /* WT_DERIVE_H */
