@@ -632,20 +632,21 @@ is_exact(const Base *b)
 	return true;
 }
 
-/* Locks the row.  Returns true if there is nothing of it, and so nothing either that would hide
- * what is put now. */
+/* Locks the row, unless the caller has just done that.  Returns true if there is nothing of it, and
+ * so nothing either that would hide what is put now. */
 static bool
-is_new(Followers *f, wide_bytes key)
+is_new(Followers *f, wide_bytes key, bool locked)
 {
 	size_t locks = wt_row_lock_held();
 
-	wt_row_lock(f->id, key, false);
-	return f->all_locked && wt_row_lock_held() > locks &&
+	if (!locked)
+		wt_row_lock(f->id, key, false);
+	return f->all_locked && (locked || wt_row_lock_held() > locks) &&
 		   wt_base_reader_is_untouched(f->bases[0].committed, key);
 }
 
 bool
-wt_row_change_begin_insert(WtTable *t, wide_bytes key)
+wt_row_change_begin_insert(WtTable *t, wide_bytes key, bool locked)
 {
 	wide_table_id id;
 	Followers *f;
@@ -663,7 +664,7 @@ wt_row_change_begin_insert(WtTable *t, wide_bytes key)
 	for (int i = 0; i < f->bases[0].n; i++)
 		if (f->bases[0].x[i]->map >= 0)
 			return false;
-	if (!is_written_once(&f->bases[0]) && (!is_exact(&f->bases[0]) || !is_new(f, key)))
+	if (!is_written_once(&f->bases[0]) && (!is_exact(&f->bases[0]) || !is_new(f, key, locked)))
 		return false;
 	begin_row(f, key, true);
 	return true;

@@ -24,8 +24,9 @@
  * Before INSERT or COPY of a whole row: returns true if the store has nothing of the row, or if
  * all indexes and roll-ups of the table are declared to be of rows that are written once.  Then
  * what follows from the row is made of its values, and the row is not read.
+ * locked: the caller has locked the row, and the transaction had not before.
  */
-extern bool wt_row_change_begin_insert(WtTable *t, wide_bytes key);
+extern bool wt_row_change_begin_insert(WtTable *t, wide_bytes key, bool locked);
 
 /*
  * For INSERT ... ON CONFLICT DO NOTHING: returns true if another row has values that a unique index

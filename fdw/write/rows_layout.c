@@ -38,6 +38,7 @@
 #include "fdw/row/cell_read.h"
 #include "fdw/row/map.h"
 #include "fdw/store/bytes.h"
+#include "fdw/store/row_lock.h"
 #include "fdw/table/bytes_text.h"
 #include "fdw/table/cell_value.h"
 #include "fdw/table/encode.h"
@@ -274,7 +275,8 @@ bool
 wt_rows_layout_insert(WtModify *m, TupleTableSlot *slot)
 {
 	wide_bytes key;
-	bool once;
+	size_t locks = wt_row_lock_held();
+	bool once, locked;
 
 	resetStringInfo(&m->key);
 	wt_rowkey_from_slot(m->t, slot->tts_values, slot->tts_isnull, &m->key);
@@ -287,10 +289,11 @@ wt_rows_layout_insert(WtModify *m, TupleTableSlot *slot)
 		check_conflict_is_seen(m, key);
 		return false;
 	}
+	locked = wt_row_lock_held() > locks;
 	if (m->do_nothing && wt_row_change_conflicts(m->t, slot->tts_values, slot->tts_isnull))
 		return false;
 	/* with timestamps a cell may lie behind others, or have expired */
-	once = m->rows.nts == 0 && wt_row_change_begin_insert(m->t, key);
+	once = m->rows.nts == 0 && wt_row_change_begin_insert(m->t, key, locked);
 	if (insert_cells(m, slot, key) == 0)
 		insert_marker(m, key);
 	if (once)
