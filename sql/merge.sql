@@ -266,10 +266,19 @@ SELECT widetable.put('mg_window', 1, 'log', i || ';', ts => extract(epoch FROM n
 INSERT INTO mg_window VALUES (1, 'now;');
 SELECT widetable.put('mg_window', 1, 'log', 'old;'::text, ts => 5);
 SELECT log FROM mg_window;
-CREATE TABLE mg_chunks3 AS SELECT widetable.export_cells('mg_window') AS c;
+CREATE TABLE mg_chunks3 AS SELECT row_number() OVER () AS n, c FROM widetable.export_cells('mg_window') c;
 TRUNCATE mg_window;
 SELECT widetable.import_cells('mg_window', c) FROM mg_chunks3;
 SELECT log FROM mg_window;
+-- the parts of a value are in one chunk, however many: chunks may be imported in any order
+SELECT count(widetable.put('mg_window', k, 'log', lpad(i || ';', 200, '.'), ts => extract(epoch FROM now())::bigint * 1000000 - 10000000 + i))
+    FROM generate_series(2, 4) k, generate_series(1, 6000) i;
+TRUNCATE mg_chunks3;
+INSERT INTO mg_chunks3 SELECT row_number() OVER (), c FROM widetable.export_cells('mg_window') c;
+TRUNCATE mg_window;
+SELECT count(*) FROM mg_chunks3;
+SELECT 'SELECT widetable.import_cells(''mg_window'', c) FROM mg_chunks3 WHERE n = ' || n FROM mg_chunks3 ORDER BY n DESC \gexec
+SELECT k, length(log), log = (SELECT string_agg(lpad(i || ';', 200, '.'), '' ORDER BY i) FROM generate_series(1, 6000) i) AS same FROM mg_window WHERE k > 1;
 -- what cannot be
 SELECT widetable.append('mg_log', 'ann', 'log', 'x');
 SELECT widetable.put('mg_log', 'ann', 'log', 'x'::text, ttl => '1 day');
