@@ -274,10 +274,10 @@ norm_operand(norm *n, operands *automatic, operands *stated, const entry *e, int
 		if (o->kind == WIDE_MERGE_APPEND)
 			append_clear(o->appended);
 	}
-	if (o->kind == WIDE_MERGE_APPEND)
-		TRY(append_add(o->appended, e, e->seq));
-	else
+	if (o->kind != WIDE_MERGE_APPEND)
 		TRY(fold_take(o->kind, &o->value, e->value, e->vlen));
+	else if (o->appended->bytes.len <= append_most) /* beyond it the commit fails */
+		TRY(append_add(o->appended, e, e->seq));
 	if (o == stated)
 		return WIDE_OK;
 	if (*stays)

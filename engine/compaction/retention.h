@@ -18,7 +18,8 @@ typedef struct retention retention;
 
 /* Bytes of a column that wait for a decision, at most; and of their entries. */
 TUNABLE(size_t, retention_bytes, (size_t) 16 << 20);
-/* The same of operands of WIDE_MERGE_APPEND; what a memtable has of one column is less. */
+/* The same of operands of WIDE_MERGE_APPEND: more than a memtable of the default size can have of
+ * one column. */
 TUNABLE(size_t, retention_appended_bytes, (size_t) 64 << 20);
 
 /* A job is the set of files, or the memtable, whose entries are fed. */
@@ -59,7 +60,8 @@ typedef struct retention_spec
 /*
  * Widens the gap by the files among all[0..n) that are not in the job, overlap hull
  * (NULL: any) and have deletes, or with WIDE_MERGE_APPEND any entries, with a seq among those of
- * the job, from..to. in[i]: file i is in the job; NULL: none is.
+ * the job, from..to.
+ * in[i]: file i is in the job; NULL: none is.
  */
 extern void retention_gap(retention_spec *spec, const file_meta *all, int n, const bool *in,
 						  const file_meta *hull, uint64_t from, uint64_t to);
