@@ -470,7 +470,9 @@ typedef enum wide_merge
 	WIDE_MERGE_MIN_DOUBLE,
 	WIDE_MERGE_MAX_DOUBLE,
 	/* registers of a HyperLogLog: a count of distinct values; engine/read/fold.h has the bytes */
-	WIDE_MERGE_HLL
+	WIDE_MERGE_HLL,
+	/* any bytes: those of all puts, in the order of commits; engine/read/append.h */
+	WIDE_MERGE_APPEND
 } wide_merge;
 
 #define WIDE_HLL_BITS	   12 /* of a hash, which choose the register */
@@ -495,7 +497,8 @@ typedef struct wide_family_options
 	uint8_t in_memory;	  /* blocks have high priority in the block cache */
 	uint8_t compaction;	  /* wide_compaction */
 	/* wide_merge; does not change, and with one neither do versions and ttl_us, min_versions is 0
-	 * and keep_deleted not set; with WIDE_MERGE_HLL versions is 1 and ttl_us is 0 */
+	 * and keep_deleted not set; with WIDE_MERGE_HLL and WIDE_MERGE_APPEND versions is 1, with
+	 * WIDE_MERGE_HLL ttl_us is 0 */
 	uint8_t merge;
 	int64_t window_us; /* for WIDE_COMPACT_WINDOW: interval of time that has files of its own */
 } wide_family_options;

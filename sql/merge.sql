@@ -204,5 +204,96 @@ CREATE FOREIGN TABLE mg_wrong (k int, v bigint OPTIONS (column 'u:v')) SERVER wi
 CREATE FOREIGN TABLE mg_wrong (k text COLLATE "C", v bigint OPTIONS (column 'u:v')) SERVER widetable OPTIONS (table_name 'public.mg_seen', key 'k');
 DROP FOREIGN TABLE mg_seen;
 
+-- text and bytes that are appended
+CREATE FOREIGN TABLE mg_log (who text COLLATE "C", log text OPTIONS (column 'l:log'), tags varchar OPTIONS (column 'l:tags'), raw bytea OPTIONS (column 'l:raw'),
+        ts bigint OPTIONS (timestamp_of 'log'), name text OPTIONS (column 'f:name'))
+    SERVER widetable OPTIONS (key 'who', families '{"f": {}, "l": {"merge": "append"}}');
+CREATE FOREIGN TABLE mg_log_cells (who text COLLATE "C", family text, qualifier text COLLATE "C", ts bigint, value bytea)
+    SERVER widetable OPTIONS (table_name 'public.mg_log', key 'who', layout 'cells');
+INSERT INTO mg_log (who, log, name) VALUES ('ann', 'in;', 'Ann'), ('ann', 'read;', 'Anna'), ('bob', 'in;', 'Bob');
+INSERT INTO mg_log (who, log, tags) VALUES ('ann', 'out;', 'x') RETURNING who, log, tags;
+COPY mg_log (who, log, raw) FROM stdin;
+ann	in;	\\x01
+cid		\\x
+ann	täglich;	\\x02ff
+\.
+SELECT widetable.add('mg_log', 'ann', 'tags', 'y'), widetable.add('mg_log', 'ann', 'raw', '\x03'::bytea), widetable.add('mg_log', 'cid', 'log', 5),
+       widetable.add('mg_log', 'bob', 'l:more', 'a'), widetable.add('mg_log', 'bob', 'l:more', '\x62'::bytea), widetable.put('mg_log', 'bob', 'l:more', 'c'::text);
+SELECT who, log, tags, raw, name FROM mg_log;
+SELECT widetable.get('mg_log', 'bob');
+SELECT qualifier, value FROM mg_log_cells WHERE who = 'bob';
+-- a transaction sees what it appends, in order; conditions and aggregates are those of the whole value
+BEGIN;
+INSERT INTO mg_log (who, log) VALUES ('bob', 'out;');
+SAVEPOINT s;
+INSERT INTO mg_log (who, log) VALUES ('bob', 'gone;');
+SELECT log FROM mg_log WHERE log = 'in;out;gone;';
+ROLLBACK TO s;
+INSERT INTO mg_log (who, log) VALUES ('bob', 'in;');
+SELECT who, log FROM mg_log WHERE log LIKE 'in;out;%';
+UPDATE mg_log SET log = upper(log) WHERE who = 'bob';
+INSERT INTO mg_log (who, log) VALUES ('bob', 'end;');
+SELECT log FROM mg_log WHERE who = 'bob';
+COMMIT;
+SELECT widetable.flush();
+INSERT INTO mg_log (who, log) SELECT 'cid', i || ',' FROM generate_series(1, 1000) i;
+SELECT widetable.compact('mg_log');
+SELECT who, log FROM mg_log WHERE log >= 'IN' AND log < 'IO' ORDER BY who;
+SELECT who, length(log), log = (SELECT '5' || string_agg(i || ',', '' ORDER BY i) FROM generate_series(1, 1000) i) AS same FROM mg_log WHERE who = 'cid';
+SELECT count(log), max(log), sum(length(log)) FROM mg_log WHERE log < 'a';
+-- timestamps do not change the order; the last one is shown
+INSERT INTO mg_log (who, log, ts) VALUES ('dan', 'a', 30);
+INSERT INTO mg_log (who, log, ts) VALUES ('dan', 'b', 10);
+INSERT INTO mg_log (who, log, ts) VALUES ('dan', 'c', 20);
+SELECT log, ts FROM mg_log WHERE who = 'dan';
+-- DELETE starts anew; a row that moves takes along what was appended
+DELETE FROM mg_log WHERE who = 'bob';
+INSERT INTO mg_log (who, log) VALUES ('bob', 'anew;');
+UPDATE mg_log SET who = 'eve' WHERE who = 'dan';
+INSERT INTO mg_log (who, log) VALUES ('eve', 'd');
+UPDATE mg_log_cells SET value = 'set' WHERE who = 'bob' AND qualifier = 'log';
+INSERT INTO mg_log_cells (who, family, qualifier, value) VALUES ('bob', 'l', 'log', '!');
+SELECT who, log FROM mg_log WHERE who IN ('bob', 'dan', 'eve');
+-- chunks of cells
+CREATE TABLE mg_chunks2 AS SELECT widetable.export_cells('mg_log') AS c;
+CREATE TEMP TABLE mg_log_then AS SELECT * FROM mg_log;
+TRUNCATE mg_log;
+SELECT count(widetable.import_cells('mg_log', c)) FROM mg_chunks2;
+(TABLE mg_log EXCEPT ALL TABLE mg_log_then) UNION ALL (TABLE mg_log_then EXCEPT ALL TABLE mg_log);
+-- with a time to live the parts stay apart: they expire one by one, also after a restore
+CREATE FOREIGN TABLE mg_window (k int, log text OPTIONS (column 'l:log')) SERVER widetable OPTIONS (key 'k', families '{"l": {"merge": "append", "ttl": "1 hour"}}');
+SELECT widetable.put('mg_window', 1, 'log', i || ';', ts => extract(epoch FROM now() - i * interval '7 minutes')::bigint * 1000000) FROM generate_series(1, 5) i;
+INSERT INTO mg_window VALUES (1, 'now;');
+SELECT widetable.put('mg_window', 1, 'log', 'old;'::text, ts => 5);
+SELECT log FROM mg_window;
+CREATE TABLE mg_chunks3 AS SELECT row_number() OVER () AS n, c FROM widetable.export_cells('mg_window') c;
+TRUNCATE mg_window;
+SELECT widetable.import_cells('mg_window', c) FROM mg_chunks3;
+SELECT log FROM mg_window;
+-- the parts of a value are in one chunk, however many: chunks may be imported in any order
+SELECT count(widetable.put('mg_window', k, 'log', lpad(i || ';', 200, '.'), ts => extract(epoch FROM now())::bigint * 1000000 - 10000000 + i))
+    FROM generate_series(2, 4) k, generate_series(1, 6000) i;
+TRUNCATE mg_chunks3;
+INSERT INTO mg_chunks3 SELECT row_number() OVER (), c FROM widetable.export_cells('mg_window') c;
+TRUNCATE mg_window;
+SELECT count(*) FROM mg_chunks3;
+SELECT 'SELECT widetable.import_cells(''mg_window'', c) FROM mg_chunks3 WHERE n = ' || n FROM mg_chunks3 ORDER BY n DESC \gexec
+SELECT k, length(log), log = (SELECT string_agg(lpad(i || ';', 200, '.'), '' ORDER BY i) FROM generate_series(1, 6000) i) AS same FROM mg_window WHERE k > 1;
+-- what cannot be
+SELECT widetable.append('mg_log', 'ann', 'log', 'x');
+SELECT widetable.put('mg_log', 'ann', 'log', 'x'::text, ttl => '1 day');
+SELECT widetable.delete_column('mg_log', 'ann', 'log', 5);
+SELECT widetable.add('mg_log', 'ann', 'name', 'x');
+SELECT widetable.add('mg_log', 'ann', 'log', '\xff'::bytea);
+ALTER FOREIGN TABLE mg_log ADD COLUMN n bigint OPTIONS (column 'l:n');
+ALTER FOREIGN TABLE mg_log ADD COLUMN n varchar(9) OPTIONS (column 'l:n');
+ALTER FOREIGN TABLE mg_log ADD COLUMN n json OPTIONS (column 'l:n');
+ALTER FOREIGN TABLE mg_log OPTIONS (SET families '{"f": {}, "l": {"merge": "append", "ttl": "1 hour"}}');
+ALTER FOREIGN TABLE mg_log OPTIONS (SET families '{"f": {"merge": "append"}, "l": {}}');
+CREATE FOREIGN TABLE mg_wrong (k int, v text OPTIONS (column 'l:v')) SERVER widetable OPTIONS (key 'k', families '{"l": {"merge": "append", "versions": 2}}');
+CREATE FOREIGN TABLE mg_log_by (log text COLLATE "C", who text COLLATE "C") SERVER widetable OPTIONS (index_of 'mg_log', key 'log');
+DROP FOREIGN TABLE mg_log, mg_log_cells, mg_window;
+DROP TABLE mg_chunks2, mg_chunks3;
+
 DROP FOREIGN TABLE mg_hits, mg_hits_cells, mg_kept, mg_kept_cells, mg_maps;
 DROP TABLE mg_chunks;

@@ -246,13 +246,21 @@ sub make_table
 		push @wide, "s$i int8 OPTIONS (column 's:s$i')";
 		push @heap, "s$i int8";
 	}
+	# text that is appended
+	if (!$alone && !$not_null && !$partitioned && !$nodes && chance(0.3))
+	{
+		push @families, 'a';
+		push @{ $t{columns} }, { name => 'a1', type => 'text', sum => 1, appended => 1 };
+		push @wide, "a1 text OPTIONS (column 'a:a1')";
+		push @heap, 'a1 text';
+	}
 	for my $i (1 .. ($alone ? 0 : 2 + int rand 4))
 	{
 		my $type = any(@value_types);
 		my $enc = '';
 		$enc = ", encoding 'ordered'" if chance(0.2) && $type !~ /^(text|bpchar|interval|mood|_int4|jsonb)$/;
 		$enc = ", encoding 'decimal'" if chance(0.1) && $type =~ /^int[248]/;
-		my $family = any(grep { !/^[ms]$/ } @families);
+		my $family = any(grep { !/^[msa]$/ } @families);
 		# the place of the marker is in the first family
 		my @qualifiers = ("v$i", "q$i", "\\x0$i", $i == 1 && $family ne $families[0] ? '' : ());
 		push @{ $t{columns} }, { name => "v$i", type => $type };
@@ -269,7 +277,7 @@ sub make_table
 	{
 		my $null = $not_null ? ' NOT NULL' : '';
 		push @{ $t{columns} }, { name => 'n', type => 'int4', not_null => $not_null };
-		push @wide, "n int4 OPTIONS (column '" . any(grep { !/^[ms]$/ } @families) . ":n')$null";
+		push @wide, "n int4 OPTIONS (column '" . any(grep { !/^[msa]$/ } @families) . ":n')$null";
 		push @heap, "n int4$null";
 	}
 	my $opts = "key '" . join(', ', @key) . "'";
@@ -280,7 +288,7 @@ sub make_table
 	$opts .= ", fdw_startup_cost '1000'" if $indexed && chance(0.5);
 	$opts .= ", immutable 'true'" if $t{immutable} && $t{immutable} eq 'table';
 	# the columns of keys alone may name no family
-	$opts .= ", families '{" . join(', ', map { '"' . $_ . '": ' . ($_ eq 's' ? any('{"merge": "sum"}', '{"merge": "sum", "versions": 3}') : any('{}', '{"versions": 3}', '{"bloom": "rowcol"}', '{"block_size": 1024}', $indexed && chance(0.5) ? '{"ttl": "9000 days"}' : ())) } @families) . "}'" unless $alone && chance(0.5);
+	$opts .= ", families '{" . join(', ', map { '"' . $_ . '": ' . ($_ eq 'a' ? '{"merge": "append"}' : $_ eq 's' ? any('{"merge": "sum"}', '{"merge": "sum", "versions": 3}') : any('{}', '{"versions": 3}', '{"bloom": "rowcol"}', '{"block_size": 1024}', $indexed && chance(0.5) ? '{"ttl": "9000 days"}' : ())) } @families) . "}'" unless $alone && chance(0.5);
 	$opts .= ", salt_buckets '" . any(2, 4, 7) . "'" if chance(0.15);
 	$opts .= ", split_at '[" . join(', ', map { "{\"hex\": \"$_\"}" } sort(some(1 + int rand 3, qw(00 01 0180 61 6162 80 80000001 80000004 8000000000000003 ff)))) . "]'" if $nodes && chance(0.4);
 	$opts .= ", versions 'hbase'" if $nodes && chance(0.25);
@@ -332,7 +340,8 @@ sub fill_table
 	for my $c (grep { $_->{sum} } @c)
 	{
 		my $keys = join ', ', map { $_->{name} } grep { $_->{key} } @c;
-		for my $add (7, -10, 3)
+		$sql .= "UPDATE w.$t->{name} SET $c->{name} = left($c->{name}, 1);\n" if $c->{appended};
+		for my $add ($c->{appended} ? ("substr($c->{name}, 2, 2)", "''", "substr($c->{name}, 4)") : (7, -10, 3))
 		{
 			$sql .= "INSERT INTO w.$t->{name} ($keys, $c->{name}) SELECT $keys, $add FROM h.$t->{name} WHERE $c->{name} IS NOT NULL;\n";
 			$sql .= "SELECT widetable.flush();\n" if chance(0.4);
@@ -393,7 +402,9 @@ sub move_rows
 	my ($from, $to) = (key_value($c, $t), key_value($c, $t));
 	return '' if $from eq $to;
 	my $same = join '', map { " AND y.$_->{name} = x.$_->{name}" } grep { $_ != $c } @k;
-	return join '', map { "UPDATE $_.$t->{name} x SET $c->{name} = $to WHERE $c->{name} = $from AND NOT EXISTS (SELECT FROM h.$t->{name} y WHERE y.$c->{name} = $to$same);\n" } qw(w h);
+	# 0.1 is not equal to a float4 of 0.1
+	my $typed = "($to)::" . declared($c->{type});
+	return join '', map { "UPDATE $_.$t->{name} x SET $c->{name} = $to WHERE $c->{name} = $from AND NOT EXISTS (SELECT FROM h.$t->{name} y WHERE y.$c->{name} = $typed$same);\n" } qw(w h);
 }
 
 # a predicate on the table that has no error

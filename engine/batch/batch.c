@@ -404,7 +404,8 @@ check_operand(uint8_t merge, wide_bytes qualifier, int64_t ttl_us, wide_bytes va
 	if (ttl_us > 0)
 		return status_fail(WIDE_INVALID, "an operand of a family with a merge operator has no time "
 										 "to live of its own");
-	if (!fold_valid(merge, value.data, value.len) || (value.len == 0 && qualifier.len > 0))
+	if (!fold_valid(merge, value.data, value.len) ||
+		(value.len == 0 && qualifier.len > 0 && merge != WIDE_MERGE_APPEND))
 		return status_fail(WIDE_INVALID,
 						   "%zu bytes are no operand of a family with a merge operator", value.len);
 	return WIDE_OK;

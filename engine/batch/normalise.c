@@ -15,6 +15,7 @@
 #include "engine/base/entry.h"
 #include "engine/base/pool.h"
 #include "engine/base/status.h"
+#include "engine/read/append.h"
 #include "engine/read/fold.h"
 #include "engine/read/visibility.h"
 #include "engine/batch/batch_state.h"
@@ -43,7 +44,8 @@ struct norm
 	int64_t floor;	  /* floor of that put */
 	int64_t *avoid;	  /* timestamps of its other puts */
 	int navoid, avoid_cap;
-	uint8_t *registers; /* of two cells, with WIDE_MERGE_HLL; NULL: not needed yet */
+	uint8_t *registers;		 /* of two cells, with WIDE_MERGE_HLL; NULL: not needed yet */
+	append_list appended[2]; /* with WIDE_MERGE_APPEND */
 };
 
 wide_status
@@ -76,6 +78,8 @@ normalise_free(norm *n)
 	free(n->deletes);
 	free(n->avoid);
 	free(n->registers);
+	append_free(&n->appended[0]);
+	append_free(&n->appended[1]);
 	pool_free(n, sizeof(*n));
 }
 
@@ -176,13 +180,16 @@ delete_add(norm *n, int from, const entry *e, bool *added)
 	return WIDE_OK;
 }
 
-/* Lists the timestamps that the column's automatic put, if there is one, has to avoid. */
+/* Lists the timestamps that the column's automatic put, if there is one, has to avoid.  What it
+ * appends comes last, so its timestamp is above them: see append.h. */
 static wide_status
 norm_avoid(norm *n)
 {
 	for (int i = 0; i < n->c.n && n->auto_op != NO_OP; i++)
 		if (n->c.e[i].type == ENTRY_PUT && op_of(&n->c.e[i]) != n->auto_op)
 		{
+			if (op_merge_kind(n->c.e[i].seq) == WIDE_MERGE_APPEND && n->c.e[i].ts > n->floor)
+				n->floor = n->c.e[i].ts;
 			TRY(array_grow((void **) &n->avoid, n->navoid, &n->avoid_cap, sizeof(int64_t)));
 			n->avoid[n->navoid++] = n->c.e[i].ts;
 		}
@@ -196,7 +203,27 @@ typedef struct operands
 	uint8_t kind;
 	bool several;
 	fold value;
+	append_list *appended; /* with WIDE_MERGE_APPEND, instead */
 } operands;
+
+/* Gives the entry that stays the bytes of all operands that are appended. */
+static wide_status
+appended_end(norm *n, operands *o, entry *e)
+{
+	wide_bytes all;
+	wide_status st;
+
+	append_sort(o->appended);
+	st = append_join(o->appended, &all);
+	if (st == WIDE_LIMIT)
+		return status_fail(WIDE_LIMIT,
+						   "a transaction appends more than %zu bytes to one column of a row",
+						   append_most);
+	TRY(st);
+	e->value = all.data;
+	e->vlen = (uint32_t) all.len;
+	return op_merge_column_copy(&n->c, e);
+}
 
 /* Gives the entry that stays the value of all. */
 static wide_status
@@ -210,6 +237,8 @@ operands_end(norm *n, operands *o)
 	if (!several)
 		return WIDE_OK;
 	e = &n->c.e[o->at];
+	if (o->kind == WIDE_MERGE_APPEND)
+		return appended_end(n, o, e);
 	e->value = bytes;
 	e->vlen = fold_write(o->kind, &o->value, bytes);
 	return op_merge_column_copy(&n->c, e);
@@ -241,8 +270,14 @@ norm_operand(norm *n, operands *automatic, operands *stated, const entry *e, int
 											? n->registers + WIDE_HLL_REGISTERS
 											: n->registers};
 		o->at = left;
+		o->appended = &n->appended[o == stated];
+		if (o->kind == WIDE_MERGE_APPEND)
+			append_clear(o->appended);
 	}
-	TRY(fold_take(o->kind, &o->value, e->value, e->vlen));
+	if (o->kind != WIDE_MERGE_APPEND)
+		TRY(fold_take(o->kind, &o->value, e->value, e->vlen));
+	else if (o->appended->bytes.len <= append_most) /* beyond it the commit fails */
+		TRY(append_add(o->appended, e, e->seq));
 	if (o == stated)
 		return WIDE_OK;
 	if (*stays)

@@ -5,7 +5,8 @@
  * a lower one.  So the order within the batch is resolved before: a put that a later
  * operation masks or replaces is left out; deletes stay, because they mask what is older
  * than the batch; of several automatic puts to a column the last stays.  Operands are folded: those
- * without a timestamp, and those with the same one.
+ * without a timestamp, and those with the same one.  What is appended is folded in the order of the
+ * operations.
  */
 #ifndef WIDE_NORMALISE_H
 #define WIDE_NORMALISE_H

@@ -19,6 +19,7 @@
 #include "engine/shared/layout.h"
 #include "engine/sst/file_meta.h"
 #include "engine/set/horizon.h"
+#include "engine/read/append.h"
 #include "engine/read/cell_versions.h"
 #include "engine/read/expiry.h"
 #include "engine/read/fold.h"
@@ -103,6 +104,7 @@ struct retention
 		int32_t ranks[FAMILY_FLOORS]; /* see expiry_version_end */
 		bool above;					  /* it has entries above the horizon */
 		bool delete_above;			  /* among them deletes */
+		bool partly;				  /* not all of it was pending at one time */
 	} column;
 
 	/* the last puts above the horizon of the column */
@@ -123,6 +125,8 @@ struct retention
 		uint8_t *registers; /* with WIDE_MERGE_HLL */
 	} operands;
 
+	append_list appended; /* with WIDE_MERGE_APPEND: its operands, behind all that is pending */
+
 	/* entries of the column that the rest of it decides about, and all that follow them */
 	struct
 	{
@@ -140,9 +144,11 @@ retention_gap(retention_spec *spec, const file_meta *all, int n, const bool *in,
 	{
 		const file_meta *f = &all[i];
 
-		/* unknown puts only displace more (visibility.c), so a gap is about deletes */
-		if ((in != NULL && in[i]) || f->tombstones == 0 || f->seq_min > to || f->seq_max < from ||
-			(hull != NULL && !file_meta_overlap(hull, f)))
+		/* unknown puts only displace more (visibility.c), so a gap is about deletes; but what is
+		 * appended may belong between two operands of the job */
+		if ((in != NULL && in[i]) ||
+			(f->tombstones == 0 && spec->family.opt.merge != WIDE_MERGE_APPEND) ||
+			f->seq_min > to || f->seq_max < from || (hull != NULL && !file_meta_overlap(hull, f)))
 			continue;
 		if (spec->gap_to == 0 || f->seq_min < spec->gap_from)
 			spec->gap_from = f->seq_min;
@@ -214,6 +220,7 @@ retention_free(retention *v)
 	free(v->column.barriers);
 	free(v->pending.entries);
 	free(v->operands.registers);
+	append_free(&v->appended);
 	free(v);
 }
 
@@ -300,6 +307,64 @@ operands_end(retention *v)
 	return buffer_append(&v->pending.values, bytes, h->e.vlen);
 }
 
+/* Returns true if no reader has, or ever will have, a snapshot from seq `from` up to before `to`,
+ * or one that sees only one of the two: a snapshot with exclusions is in a range that begins before
+ * the first of them (what it needs, snapshot.c). */
+static bool
+nobody_between(const retention *v, uint64_t from, uint64_t to)
+{
+	if (v->fresh == 0 || to > v->fresh)
+		return false;
+	for (int i = 0; i < v->nranges; i++)
+		if (v->ranges[i].first < to && v->ranges[i].last >= from)
+			return false;
+	return true;
+}
+
+/*
+ * Returns true if the two operands, of which the first is the older one, are folded: no reader can
+ * tell them apart, and no entry of the column outside the job can be between them.
+ */
+static bool
+appended_folds(const void *arg, const append_part *older, const append_part *newer)
+{
+	const retention *v = arg;
+
+	if (v->gap_to != 0 && older->seq <= v->gap_to && newer->seq >= v->gap_from)
+		return false;
+	if (newer->seq <= v->horizon)
+		return true;
+	return newer->seq <= v->known && !v->row.delete_above && !v->column.delete_above &&
+		   nobody_between(v, older->seq, newer->seq);
+}
+
+/* Keeps the column's operands.  fold: they are all there, and are folded. */
+static wide_status
+appended_release(retention *v, bool fold)
+{
+	append_list *l = &v->appended;
+
+	if (fold)
+		TRY(append_fold(l, appended_folds, v));
+	for (int i = 0; i < l->n; i++)
+	{
+		const append_part *p = &l->parts[i];
+		entry e = {.ukey = v->column.ukey.data,
+				   .klen = (uint32_t) v->column.ukey.len,
+				   .rowlen = (uint32_t) v->row.key.len,
+				   .ts = p->ts,
+				   .seq = p->seq,
+				   .type = ENTRY_PUT,
+				   .vlen = p->len};
+
+		e.value = p->len == 0 ? (const uint8_t *) ""
+							  : (fold ? &l->joined : &l->bytes)->data + p->at;
+		TRY(keep_entry(v, &e));
+	}
+	append_clear(l);
+	return WIDE_OK;
+}
+
 /* Decides about the pending entries and keeps those that stay, in order.  all: everything stays,
  * because the column goes on. */
 static wide_status
@@ -332,6 +397,9 @@ pending_release(retention *v, bool all)
 	}
 	v->pending.n = 0;
 	v->pending.values.len = 0;
+	if (v->appended.n > 0)
+		TRY(appended_release(v, !all && !v->column.partly));
+	v->column.partly = all;
 	return WIDE_OK;
 }
 
@@ -382,7 +450,7 @@ take_column(retention *v, const entry *e)
 	v->column.deletes.n = 0;
 	v->column.delete_seq = 0;
 	v->column.version_seq = v->column.version_seq2 = NO_DELETE;
-	v->column.any_put = v->column.above = v->column.delete_above = false;
+	v->column.any_put = v->column.above = v->column.delete_above = v->column.partly = false;
 	v->above.n = 0;
 	v->column.nputs = 0;
 	v->operands.versions = 0;
@@ -561,20 +629,6 @@ take_put(retention *v, const entry *e)
 						  0);
 }
 
-/* Returns true if no reader has, or ever will have, a snapshot from seq `from` up to before `to`,
- * or one that sees only one of the two: a snapshot with exclusions is in a range that begins before
- * the first of them (what it needs, snapshot.c). */
-static bool
-nobody_between(const retention *v, uint64_t from, uint64_t to)
-{
-	if (v->fresh == 0 || to > v->fresh)
-		return false;
-	for (int i = 0; i < v->nranges; i++)
-		if (v->ranges[i].first < to && v->ranges[i].last >= from)
-			return false;
-	return true;
-}
-
 /*
  * Returns true if the operand is folded into the slot because no reader can tell them apart: see
  * "Merge operators" in visibility.c.  A delete that would mask one of them alone comes before both
@@ -595,6 +649,21 @@ operand_folds(const retention *v, const entry *e)
 		   !v->row.delete_above && !v->column.delete_above && nobody_between(v, e->seq, to->seq);
 }
 
+/* Takes an operand that is appended.  Its place among the others is known when the column is
+ * complete. */
+static wide_status
+take_appended(retention *v, const entry *e)
+{
+	append_list *l = &v->appended;
+
+	/* each expires by itself */
+	if (v->opt.ttl_us > 0)
+		return keep_or_decide(v, e, PENDING_KEEP, 0);
+	if (l->bytes.len + (size_t) l->n * sizeof(*l->parts) > retention_appended_bytes)
+		TRY(pending_release(v, true));
+	return append_add(l, e, e->seq);
+}
+
 /* Takes an operand: folds it into the one before it, or begins a sum with it. */
 static wide_status
 take_operand(retention *v, const entry *e)
@@ -606,6 +675,8 @@ take_operand(retention *v, const entry *e)
 	if (covered != NO_DELETE || exact != NO_DELETE || v->column.delete_seq > e->seq ||
 		(e->seq <= v->horizon && e->ts < v->expire_before))
 		return WIDE_OK;
+	if (v->opt.merge == WIDE_MERGE_APPEND)
+		return take_appended(v, e);
 	/* what cannot be folded stays as it is: an error would keep the store from flushing, for ever
 	 */
 	if (!fold_valid(v->opt.merge, e->value, e->vlen))
@@ -682,6 +753,9 @@ retention_feed(retention *v, const entry *e)
 	}
 	if (entry_is_family_delete(e))
 		return take_family_delete(v, e);
+	/* only behind operands at the end of time */
+	if (v->appended.n > 0 && !entry_is_put(e))
+		TRY(pending_release(v, true));
 	if (e->seq > v->horizon)
 	{
 		v->column.above = true;

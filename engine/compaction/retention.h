@@ -18,6 +18,9 @@ typedef struct retention retention;
 
 /* Bytes of a column that wait for a decision, at most; and of their entries. */
 TUNABLE(size_t, retention_bytes, (size_t) 16 << 20);
+/* The same of operands of WIDE_MERGE_APPEND: more than a memtable of the default size can have of
+ * one column. */
+TUNABLE(size_t, retention_appended_bytes, (size_t) 64 << 20);
 
 /* A job is the set of files, or the memtable, whose entries are fed. */
 typedef struct retention_spec
@@ -39,7 +42,8 @@ typedef struct retention_spec
 
 	/*
 	 * Entries of the job's rows outside the job are older than all of its entries,
-	 * or newer than all of those up to the horizon, or their seq is in [gap_from, gap_to].
+	 * or newer than all of those up to the horizon, or their seq is in [gap_from, gap_to].  With
+	 * WIDE_MERGE_APPEND this holds for all entries, else for deletes.
 	 * 0, 0: there is no gap.  A job with a gap is not at the bottom.
 	 */
 	uint64_t gap_from, gap_to;
@@ -55,7 +59,8 @@ typedef struct retention_spec
 
 /*
  * Widens the gap by the files among all[0..n) that are not in the job, overlap hull
- * (NULL: any) and have deletes with a seq among those of the job, from..to.
+ * (NULL: any) and have deletes, or with WIDE_MERGE_APPEND any entries, with a seq among those of
+ * the job, from..to.
  * in[i]: file i is in the job; NULL: none is.
  */
 extern void retention_gap(retention_spec *spec, const file_meta *all, int n, const bool *in,

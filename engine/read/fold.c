@@ -106,7 +106,7 @@ fold_valid(uint8_t kind, const uint8_t *value, size_t len)
 {
 	if (kind == WIDE_MERGE_HLL)
 		return wide_hll_valid(value, len);
-	return len == FOLD_WIDTH || len == 0;
+	return kind == WIDE_MERGE_APPEND || len == FOLD_WIDTH || len == 0;
 }
 
 static void
@@ -231,4 +231,71 @@ fold_sum_up(fold_column *c, uint8_t kind)
 {
 	for (int i = c->n - 2; i >= 0; i--)
 		join(kind, &c->v[i].value, &c->v[i + 1].value);
+}
+
+/* Returns true if the part is not of the version v, which ends with the part `last`. */
+static bool
+begins_version(const fold_version *v, const append_part *last, const append_part *p)
+{
+	/* automatic operands of the reader's batch */
+	if (p->place > SEQ_BATCH)
+		return last->place <= SEQ_BATCH;
+	return p->ts > v->ts;
+}
+
+/* Adds a version that begins with the part.  Its operands come oldest first. */
+static wide_status
+begin_version(fold_column *c, const append_part *p, const uint8_t *text)
+{
+	TRY(array_grow((void **) &c->v, c->n, &c->cap, sizeof(*c->v)));
+	c->v[c->n++] = (fold_version) {.ts = p->ts, .value = {.any = true, .text = text}};
+	return WIDE_OK;
+}
+
+/* Gives the last version, which has the batch's automatic operands, what it will be. */
+static void
+set_own(fold_column *c, const fold_version *own)
+{
+	fold_version *v = &c->v[c->n - 1];
+	fold value = v->value;
+
+	*v = *own;
+	v->value = value;
+	if (c->n > 1 && v->ts <= v[-1].ts)
+		v->ts = v[-1].ts < INT64_MAX ? v[-1].ts + 1 : INT64_MAX;
+}
+
+wide_status
+fold_append(fold_column *c, append_list *l, bool apart, const fold_version *own)
+{
+	wide_bytes all;
+	size_t at = 0;
+
+	append_sort(l);
+	TRY(append_join(l, &all));
+	for (int i = 0; i < l->n; i++)
+	{
+		const append_part *p = &l->parts[i];
+		fold_version *v;
+
+		if (i == 0 || (apart && begins_version(&c->v[c->n - 1], p - 1, p)))
+			TRY(begin_version(c, p, all.data + at));
+		v = &c->v[c->n - 1];
+		v->ts = apart ? v->ts : p->ts;
+		v->floor_ts = v->ts;
+		v->seq = p->seq;
+		v->value.number += p->len;
+		at += p->len;
+	}
+	if (own->provisional)
+		set_own(c, own);
+	/* newest first */
+	for (int i = 0; i < c->n / 2; i++)
+	{
+		fold_version v = c->v[i];
+
+		c->v[i] = c->v[c->n - 1 - i];
+		c->v[c->n - 1 - i] = v;
+	}
+	return WIDE_OK;
 }

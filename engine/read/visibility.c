@@ -81,6 +81,21 @@
  * or keep_deleted, its puts no TTL of their own, and its deletes no timestamp
  * (wide_batch_delete): each masks all that came before it.
  *
+ * Of these operators WIDE_MERGE_APPEND (append.h) alone is not commutative.  There is one version:
+ * the operands that count, in the order of their seqs (of one seq: of their timestamps), and its
+ * timestamp is that of the last one.  A delete masks all that is before it in that order.  So two
+ * operands a and b, a before b, are folded if
+ *   - no entry of the column, put or delete, has or will get a place between them.  In the job the
+ *     places are known, as a column is folded when all its entries have come.  Outside it entries
+ *     are older than all of the job, in the gap, or newer than the job's entries up to the horizon
+ *     and then newer than `known`.  The gap is that of all files whose keys and seqs overlap with
+ *     those of the job, on whatever level; so it is empty if the job is contiguous in time.  Later
+ *     commits get greater seqs.
+ *   - no reader sees one of them alone: both are up to the horizon, or no reader has a snapshot
+ *     between them, and no delete above the horizon masks one of them for some readers.
+ * The result has the key of b.  Everything outside is before a, hence before b, or behind b, and
+ * the key is no other entry's.  With a TTL nothing is folded.
+ *
  * COMPACTION, with horizon H
  *
  * Entries with seq > H influence nothing and are kept, except as stated below.

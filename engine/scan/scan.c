@@ -547,6 +547,7 @@ wide_scan_close(wide_scan *scan)
 		buffer_free(&f->row.ukey);
 		free(f->row.folded.v);
 		free(f->row.folded.registers);
+		append_free(&f->row.appended);
 		buffer_free(&f->target);
 		buffer_free(&f->before.row);
 		free(f->columns.list);

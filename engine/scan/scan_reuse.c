@@ -115,8 +115,12 @@ wide_scan_set_aside(wide_scan *scan)
 	s->row.phase = ROW_NONE;
 	s->snap = NULL;
 	for (int i = 0; i < s->nfamilies; i++)
-		if (s->families[i].row.folded.cap > ASIDE_CELLS)
+	{
+		append_clear(&s->families[i].row.appended);
+		if (s->families[i].row.folded.cap > ASIDE_CELLS ||
+			s->families[i].row.appended.cap > ASIDE_CELLS)
 			return false;
+	}
 	/* one chunk is left, which may have been made for a large value */
 	return s->out.cap <= ASIDE_CELLS && s->ranges.cap <= ASIDE_RANGES &&
 		   s->ranges.bounds.cap <= ASIDE_BOUNDS &&

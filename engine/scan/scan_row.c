@@ -21,6 +21,7 @@
  *
  * Locking: none; the scan's pin protects what is read.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "engine/scan/scan_row.h"
@@ -29,6 +30,7 @@
 #include "engine/base/key.h"
 #include "engine/base/status.h"
 #include "engine/shared/cache.h"
+#include "engine/set/catalog.h"
 #include "engine/read/fold.h"
 #include "engine/read/merge.h"
 #include "engine/read/visibility.h"
@@ -433,7 +435,79 @@ own_operand(fold_version *own, uint8_t kind, const entry *e)
 	own->floor_ts = own->provisional && own->floor_ts > op_floor_passed(e) ? own->floor_ts
 																		   : op_floor_passed(e);
 	own->provisional = true;
-	return fold_take(kind, &own->value, e->value, e->vlen);
+	return kind == WIDE_MERGE_APPEND ? WIDE_OK : fold_take(kind, &own->value, e->value, e->vlen);
+}
+
+/* Appends the beginning of the bytes to text: as they are if they are printable, else in hex. */
+static void
+describe(char *text, size_t size, wide_bytes b)
+{
+	size_t n = b.len < 64 ? b.len : 64, at = 0;
+	bool plain = true;
+
+	for (size_t i = 0; i < n; i++)
+		plain = plain && b.data[i] >= ' ' && b.data[i] <= '~' && b.data[i] != '\\';
+	if (!plain)
+		at += (size_t) snprintf(text, size, "\\x");
+	for (size_t i = 0; i < n && at + 3 < size; i++)
+		at += (size_t) snprintf(text + at, size - at, plain ? "%c" : "%02x", b.data[i]);
+	text[at] = 0;
+}
+
+/* The operands of the current column come to more than a value can have. */
+static wide_status
+value_too_long(const scan_state *s, const scan_family *f)
+{
+	family_floor floors[FAMILY_FLOORS];
+	wide_family family = {.name = "?"};
+	wide_table table = {.name = "?"};
+	wide_bytes row = {NULL, 0}, qual = {NULL, 0};
+	uint32_t rowlen = (uint32_t) s->row.key.len;
+	buffer b = {0};
+	char rowtext[160], qualtext[160];
+
+	if (catalog_family(s->db, f->id, &family, floors))
+		(void) wide_table_by_id(s->db, s->batch, family.table, &table);
+	/* both are in one buffer, which must not move */
+	TRY(buffer_reserve(&b, 2 * f->row.ukey.len));
+	(void) key_decode_part(f->row.ukey.data, rowlen, &b, &row);
+	(void) key_decode_part(f->row.ukey.data + rowlen, f->row.ukey.len - rowlen, &b, &qual);
+	describe(rowtext, sizeof rowtext, row);
+	describe(qualtext, sizeof qualtext, qual);
+	buffer_free(&b);
+	return status_fail(
+		WIDE_LIMIT,
+		"what was appended to column \"%s:%s\" in row \"%s\" of table \"%s\" has more "
+		"than %zu bytes",
+		family.name, qualtext, rowtext, table.name, append_most);
+}
+
+/* An operand with WIDE_MERGE_APPEND.  Those beyond what a value can have are left out. */
+static wide_status
+append_operand(scan_family *f, const entry *e, fold_version *own)
+{
+	entry part = *e;
+	bool automatic = e->seq >= SEQ_BATCH && op_is_auto(e->seq);
+
+	if (automatic)
+		TRY(own_operand(own, WIDE_MERGE_APPEND, e));
+	if (f->row.appended.bytes.len > append_most)
+		return WIDE_OK;
+	/* the value does not matter */
+	if (f->want == WIDE_WANT_EXISTS)
+		part.vlen = 0;
+	return append_add(&f->row.appended, &part,
+					  e->seq < SEQ_BATCH || automatic ? e->seq : SEQ_BATCH);
+}
+
+static wide_status
+append_versions(scan_state *s, scan_family *f, const fold_version *own)
+{
+	/* with a TTL each operand expires by itself */
+	bool apart = s->operands && f->view.opt.ttl_us > 0;
+	wide_status st = fold_append(&f->row.folded, &f->row.appended, apart, own);
+
+	return st == WIDE_LIMIT ? value_too_long(s, f) : st;
 }
 
 /* Reads the current column, whose first entry is the current one: its operands become versions. */
@@ -449,6 +523,8 @@ fold_column_read(scan_state *s, scan_family *f)
 
 	c->n = 0;
 	f->row.version = 0;
+	if (kind == WIDE_MERGE_APPEND)
+		append_clear(&f->row.appended);
 	if (kind == WIDE_MERGE_HLL)
 	{
 		/* one version, in any case */
@@ -466,12 +542,16 @@ fold_column_read(scan_state *s, scan_family *f)
 		s->stats.cells_scanned++;
 		s->stats.tombstones += e->type != ENTRY_PUT;
 		TRY(visibility_operand(&f->view, e, &counts));
-		if (counts && e->seq >= SEQ_BATCH && op_is_auto(e->seq))
+		if (counts && kind == WIDE_MERGE_APPEND)
+			TRY(append_operand(f, e, &own));
+		else if (counts && e->seq >= SEQ_BATCH && op_is_auto(e->seq))
 			TRY(own_operand(&own, kind, e));
 		else if (counts)
 			TRY(fold_add(c, kind, most, e));
 		TRY(merge_next(f->m));
 	}
+	if (kind == WIDE_MERGE_APPEND)
+		return append_versions(s, f, &own);
 	if (own.provisional)
 		TRY(fold_add_own(c, kind, most, &own));
 	if (s->operands)
@@ -496,8 +576,14 @@ folded_entry(const scan_state *s, scan_family *f, const fold_version *v, entry *
 				  .ts = v->ts,
 				  .seq = v->seq,
 				  .type = ENTRY_PUT,
-				  .vlen = fold_write(f->view.opt.merge, &v->value, value),
 				  .value = value};
+	if (f->view.opt.merge == WIDE_MERGE_APPEND)
+	{
+		e->value = v->value.text;
+		e->vlen = (uint32_t) v->value.number;
+	}
+	else
+		e->vlen = fold_write(f->view.opt.merge, &v->value, value);
 	/* the value has no floor before it */
 	if (e->seq >= SEQ_BATCH)
 		e->seq &= ~(uint64_t) OP_FLOOR;
@@ -512,7 +598,8 @@ emit_folded(scan_state *s, scan_family *f, const fold_version *v, entry *e)
 
 	if (value == NULL)
 		return status_fail(WIDE_NOMEM, "out of memory for a row");
-	memcpy(value, e->value, e->vlen);
+	if (e->vlen > 0)
+		memcpy(value, e->value, e->vlen);
 	e->value = value;
 	TRY(add_cell(s, f, e));
 	c = &s->out.cells[s->out.n - 1];

@@ -82,6 +82,7 @@ typedef struct family_row
 	/* with a merge operator */
 	fold_column
 		folded; /* the column's versions; behind the registers of two, room for the bytes of one */
+	append_list appended;			  /* WIDE_MERGE_APPEND: their bytes */
 	uint8_t folded_bytes[FOLD_WIDTH]; /* the value of one of them */
 	int version;					  /* index of the one that is next */
 	bool last;						  /* FAMILY_FOLDED: nothing behind it is shown */

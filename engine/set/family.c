@@ -95,7 +95,7 @@ family_check_options(const wide_family_options *o)
 		return status_fail(WIDE_INVALID, "unknown kind of compression or compaction");
 	if (o->compaction == WIDE_COMPACT_WINDOW && o->window_us <= 0)
 		return status_fail(WIDE_INVALID, "the window of a windowed family must be positive");
-	if (o->merge > WIDE_MERGE_HLL)
+	if (o->merge > WIDE_MERGE_APPEND)
 		return status_fail(WIDE_INVALID, "unknown merge operator");
 	if (o->merge != WIDE_MERGE_NONE && (o->min_versions > 0 || o->keep_deleted))
 		return status_fail(
@@ -103,5 +103,7 @@ family_check_options(const wide_family_options *o)
 	if (o->merge == WIDE_MERGE_HLL && (o->versions > 1 || o->ttl_us > 0))
 		return status_fail(WIDE_INVALID,
 						   "a family that counts distinct values has one version and no ttl");
+	if (o->merge == WIDE_MERGE_APPEND && o->versions > 1)
+		return status_fail(WIDE_INVALID, "a family whose values are appended has one version");
 	return WIDE_OK;
 }

@@ -5,6 +5,9 @@
  * The option names an operation.  Whether it is one of integers or of doubles is decided by the
  * columns that show cells of the family; all of them are of one kind.  Without such columns it is
  * one of integers.  A map shows the bytes, and takes them in the same form.
+ *
+ * "append" is for types of which two values, one behind the other, are a value: text, varchar
+ * without a length, and bytea, stored as they are.
  */
 #include "postgres.h"
 
@@ -27,12 +30,23 @@ typedef enum Numbers
 	NUMBERS_OTHER
 } Numbers;
 
-/* What the column's values are.  op: of integers. */
+/* Returns true if two values of the column, one behind the other, are a value. */
+static bool
+appendable(const WtColumn *c)
+{
+	return c->role == WT_CELL && (c->enc == WT_ENC_TEXT || c->enc == WT_ENC_BYTES) &&
+		   c->typmod < 0 && !c->domain &&
+		   (c->typid == TEXTOID || c->typid == VARCHAROID || c->typid == BYTEAOID);
+}
+
+/* What the column's values are.  op: of integers, or one that is not of numbers. */
 static Numbers
 numbers_of(const WtColumn *c, uint8 op)
 {
 	bool plain = c->role == WT_CELL && (c->enc == WT_ENC_BINARY || c->enc == WT_ENC_COUNTER);
 
+	if (op == WIDE_MERGE_APPEND)
+		return appendable(c) ? NUMBERS_INTEGER : NUMBERS_OTHER;
 	if (op == WIDE_MERGE_HLL || op == WIDE_MERGE_NONE)
 		return (c->enc == WT_ENC_HLL) == (op == WIDE_MERGE_HLL) ? NUMBERS_INTEGER : NUMBERS_OTHER;
 	if (!plain)
@@ -58,6 +72,9 @@ raise_column(WtTable *t, const WtFamily *f, const WtColumn *c, uint8 op)
 		op == WIDE_MERGE_HLL || op == WIDE_MERGE_NONE
 			? "A bigint column with encoding \"hll\" shows a count of distinct values. It is in a "
 			  "family whose merge operator is \"hll\", with no columns of other kinds."
+		: op == WIDE_MERGE_APPEND
+			? "The columns of such a family are of type text, character varying without a length, "
+			  "or bytea, and no domain.  Their encoding is \"text\" or \"bytes\"."
 			: "The columns of such a family are all of type bigint, or all of type double "
 			  "precision unless the operator is \"or\" or \"and\"; with \"min\" and \"max\" "
 			  "timestamps count as bigint.  Their encoding is \"binary\" or \"counter\".";
@@ -117,6 +134,12 @@ wt_merge_family_check(const WtFamily *f, const wide_family_options *opt,
 				(errcode(ERRCODE_INVALID_TABLE_DEFINITION),
 				 errmsg("family \"%s\" counts distinct values, and cannot have \"versions\" or "
 						"\"ttl\"",
+						f->name)));
+	if (opt->merge == WIDE_MERGE_APPEND && opt->versions > 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TABLE_DEFINITION),
+				 errmsg("family \"%s\" has the merge operator \"append\", and cannot have "
+						"\"versions\"",
 						f->name)));
 	if (opt->min_versions > 0 || opt->keep_deleted)
 		ereport(ERROR,

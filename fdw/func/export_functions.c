@@ -56,10 +56,13 @@
 
 static const char magic[4] = {'W', 'T', 'C', '1'};
 
-/* a chunk ends with the cell that reaches this size, in bytes before compression */
+/* A chunk ends with the cell that reaches this size, in bytes before compression; in a family whose
+ * values are appended, with the last cell of that column: their order is that of their imports if
+ * these are not in one transaction. */
 #define CHUNK_SIZE (512 * 1024)
-/* a chunk has at most that much: the size, and one cell */
-#define CHUNK_MAX  (CHUNK_SIZE + WIDE_MAX_VALUE + WIDE_MAX_QUALIFIER + WIDE_MAX_ROW + 1024)
+/* a chunk has at most that much: the size, and one cell; or cells that come to one value */
+#define CHUNK_MAX \
+	(CHUNK_SIZE + 3 * (size_t) WIDE_MAX_VALUE + WIDE_MAX_QUALIFIER + WIDE_MAX_ROW + 1024)
 
 #define CELL_SAME_KEY		0x01
 #define CELL_SAME_QUALIFIER 0x02
@@ -174,6 +177,16 @@ chunk_end(Chunk *k)
 	}
 }
 
+/* Returns true if the cell is of the column of the chunk's last one. */
+static bool
+goes_on(const Chunk *k, wide_bytes key, const wide_cell *cell)
+{
+	const char *raw = k->raw.data;
+
+	return k->raw.len > 0 && wt_bytes_equal(raw + k->key_at, k->key_len, key.data, key.len) &&
+		   wt_bytes_equal(raw + k->qual_at, k->qual_len, cell->qualifier.data, cell->qualifier.len);
+}
+
 /* Adds the versions of a family that the statement sees, of rows in the range. */
 static void
 export_family(Chunk *k, const wide_family *family, wide_range *range)
@@ -182,6 +195,7 @@ export_family(Chunk *k, const wide_family *family, wide_range *range)
 	wide_scan_spec spec = {
 		.families = &f, .nfamilies = 1, .ranges = range, .nranges = 1, .operands = true};
 	int64 as_of = wt_clock_as_of();
+	bool appends = family->opt.merge == WIDE_MERGE_APPEND;
 	WtEngineScan *scan;
 	wide_row row;
 
@@ -197,9 +211,9 @@ export_family(Chunk *k, const wide_family *family, wide_range *range)
 		CHECK_FOR_INTERRUPTS();
 		for (int i = 0; i < row.ncells; i++)
 		{
-			chunk_add(k, row.key, &row.cells[i]);
-			if (k->raw.len >= CHUNK_SIZE)
+			if (k->raw.len >= CHUNK_SIZE && !(appends && goes_on(k, row.key, &row.cells[i])))
 				chunk_end(k);
+			chunk_add(k, row.key, &row.cells[i]);
 		}
 	}
 	chunk_end(k);

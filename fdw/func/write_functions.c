@@ -580,23 +580,24 @@ need_merged(const WtCall *c, const WtCallCell *cell)
 
 /* Appends the operand that adds the value. */
 static void
-added_value(const WtCall *c, const WtCallCell *cell, uint8 merge, Datum v, Oid type, StringInfo out)
+added_value(const WtCallCell *cell, uint8 merge, Datum v, Oid type, StringInfo out)
 {
-	WtColumn number = wt_cell_argument_plain_column(INT8OID);
+	Oid base = getBaseType(type), text = base == BYTEAOID ? BYTEAOID : TEXTOID;
+	/* a cell that no column shows has values of the operator's type */
+	WtColumn plain = wt_cell_argument_plain_column(merge == WIDE_MERGE_APPEND		? text
+												   : merge >= WIDE_MERGE_SUM_DOUBLE ? FLOAT8OID
+																					: INT8OID);
 	StringInfoData bytes;
 
-	type = getBaseType(type);
 	if (merge != WIDE_MERGE_HLL)
 	{
-		/* a cell that no column shows has values of the operator's type */
-		if (merge >= WIDE_MERGE_SUM_DOUBLE)
-			number = wt_cell_argument_plain_column(FLOAT8OID);
-		wt_cell_argument_value(cell->ref.column != NULL ? cell->ref.column : &number, v, type, out);
+		wt_cell_argument_value(cell->ref.column != NULL ? cell->ref.column : &plain, v, base, out);
 		return;
 	}
 	/* any value is counted by its bytes, integers of all sizes by those of a bigint */
+	plain = wt_cell_argument_plain_column(INT8OID);
 	initStringInfo(&bytes);
-	wt_cell_argument_value(type == INT2OID || type == INT4OID ? &number : NULL, v, type, &bytes);
+	wt_cell_argument_value(base == INT2OID || base == INT4OID ? &plain : NULL, v, base, &bytes);
 	wt_distinct_encode(bytes.data, bytes.len, out);
 }
 
@@ -621,8 +622,7 @@ wt_sql_add(PG_FUNCTION_ARGS)
 	wt_cell_argument_find(&c, col, ACL_INSERT | ACL_UPDATE, &cell);
 	merge = need_merged(&c, &cell);
 	initStringInfo(&value);
-	added_value(&c, &cell, merge, PG_GETARG_DATUM(3), get_fn_expr_argtype(fcinfo->flinfo, 3),
-				&value);
+	added_value(&cell, merge, PG_GETARG_DATUM(3), get_fn_expr_argtype(fcinfo->flinfo, 3), &value);
 	wt_cell_argument_put(&c, &cell.ref, WIDE_TS_AUTO, 0, wt_bytes_of(&value));
 	wt_cell_argument_finish(&c, false);
 	PG_RETURN_VOID();

@@ -39,7 +39,7 @@ static const char *const valid_values[] = {
 	"Valid values are: \"zstd\", \"zstd:LEVEL\" with a level from 1 to 22, \"none\".",
 	"Valid values are: true, false.",
 	"Valid values are: \"leveled\", \"window:INTERVAL\", for example \"window:1 day\".",
-	"Valid values are: \"sum\", \"min\", \"max\", \"or\", \"and\", \"hll\".",
+	"Valid values are: \"sum\", \"min\", \"max\", \"or\", \"and\", \"hll\", \"append\".",
 };
 
 /* From WIDE_MERGE_SUM on; the operators of doubles follow them in the same order */
@@ -164,6 +164,8 @@ take_merge(wide_family_options *opt, const char *s)
 			opt->merge = (uint8) (WIDE_MERGE_SUM + i);
 	if (strcmp(s, "hll") == 0)
 		opt->merge = WIDE_MERGE_HLL;
+	if (strcmp(s, "append") == 0)
+		opt->merge = WIDE_MERGE_APPEND;
 	return opt->merge != WIDE_MERGE_NONE;
 }
 
@@ -368,6 +370,8 @@ wt_family_option_operator(uint8 merge)
 {
 	if (merge == WIDE_MERGE_HLL)
 		return "hll";
+	if (merge == WIDE_MERGE_APPEND)
+		return "append";
 	if (merge >= WIDE_MERGE_SUM_DOUBLE)
 		merge -= WIDE_MERGE_SUM_DOUBLE - WIDE_MERGE_SUM;
 	return merge == WIDE_MERGE_NONE ? "none" : operators[merge - WIDE_MERGE_SUM];
