@@ -126,7 +126,7 @@ wt_online_build_ensure(const WtTable *derived)
 }
 
 void
-wt_online_build_check_read(const WtTable *t)
+wt_online_build_check_read(const WtTable *t, Snapshot snapshot)
 {
 	const char *kind = t->rollup_of != NULL ? "roll-up" : "index";
 
@@ -147,7 +147,7 @@ wt_online_build_check_read(const WtTable *t)
 							   quote_identifier(get_rel_name(t->relid)))
 					 : errhint("widetable.pg_stat_widetable_progress shows how far it is.")));
 	}
-	if (ActiveSnapshotSet() && !wt_index_is_visible(wt_index_made(t->relid), GetActiveSnapshot()))
+	if (snapshot != NULL && !wt_index_is_visible(wt_index_made(t->relid), snapshot))
 		ereport(ERROR,
 				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
 				 errmsg("%s \"%s\" is newer than what the transaction reads", kind,

@@ -28,8 +28,9 @@ hold
 create >/dev/null
 await_stopped 1
 session old 6
-echo "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) > 0, 'began' FROM visits;" >&6
+echo "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT pg_export_snapshot(); SELECT count(*) > 0, 'began' FROM visits;" >&6
 wait_output old began
+snapshot=$(grep -oE '^[0-9A-F]+-[0-9A-F]+-[0-9]+$' "$T/old.out")
 like "$(q 'SELECT * FROM by_url')" 'roll-up "by_url" is being built' 'a roll-up that is built is not read'
 like "$(VERBOSITY=verbose q "SELECT widetable.get('by_url', 'u1', 'sum:n')")" '42883|55000' 'nor by a function'
 is "$(change between)" "" 'writers go on'
@@ -39,6 +40,8 @@ complete by_url; ok $? 'the build comes to its end'
 exact 'changes after the snapshot'
 change after >/dev/null
 exact 'changes after the build'
+like "$(VERBOSITY=verbose q "SET plan_cache_mode = force_generic_plan" "PREPARE p AS SELECT 'rows', count(*) FROM by_url" "EXECUTE p" "BEGIN ISOLATION LEVEL REPEATABLE READ" "SET TRANSACTION SNAPSHOT '$snapshot'" "EXECUTE p")" \
+	'40001: roll-up "by_url" is newer' 'nor does one that a later session imports, whose plan is from after the build'
 echo "SELECT count(*) FROM by_url;" >&6
 wait_output old 'roll-up "by_url" is newer than what the transaction reads'; ok $? 'a snapshot from before the build does not see half of it'
 exec 6>&-
