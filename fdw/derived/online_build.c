@@ -388,6 +388,39 @@ build_index(const WtIndex *x, uint64 *done)
 	return n > 0 ? STEP_MORE : STEP_DONE;
 }
 
+static bool claimed = false; /* this process has the builder's lock */
+
+/* At the end of the process, which would leave the lock in shared memory. */
+static void
+unclaim(int code, Datum relid)
+{
+	if (claimed)
+		unlock(DatumGetObjectId(relid), true);
+}
+
+/* Returns false if another process builds it, or it is gone. */
+static bool
+claim(Oid relid)
+{
+	StartTransactionCommand();
+	PushActiveSnapshot(GetTransactionSnapshot());
+	/* of the session, so that it lasts from one transaction to the next */
+	claimed = wt_table_is_ours(relid) && try_lock(relid, true);
+	PopActiveSnapshot();
+	CommitTransactionCommand();
+	return claimed;
+}
+
+/* Rolls back, which releases the locks of the session, too.  Returns false if another process has
+ * taken the builder's lock. */
+static bool
+roll_back(Oid relid)
+{
+	claimed = false;
+	AbortCurrentTransaction();
+	return claim(relid);
+}
+
 /* What a transaction does; it ends as owner of the tables. */
 static Step
 build(Oid relid, uint64 *done)
@@ -424,9 +457,8 @@ build_step(Oid relid, uint64 *done)
 	step = build(relid, done);
 	wt_stop_point("index-chunk");
 	if (step == STEP_AGAIN)
-		AbortCurrentTransaction();
-	else
-		CommitTransactionCommand();
+		return roll_back(relid);
+	CommitTransactionCommand();
 	return step != STEP_DONE;
 }
 
@@ -479,35 +511,12 @@ try_build_step(Oid relid, uint64 *done)
 		MemoryContextSwitchTo(cxt);
 		EmitErrorReport();
 		FlushErrorState();
-		AbortCurrentTransaction();
-		record_failure(relid, sqlstate);
+		/* another builder will find the error itself */
+		if (roll_back(relid))
+			record_failure(relid, sqlstate);
 	}
 	PG_END_TRY();
 	return more;
-}
-
-/* At the end of the process, which would leave the lock in shared memory. */
-static void
-unclaim(int code, Datum relid)
-{
-	unlock(DatumGetObjectId(relid), true);
-}
-
-/* Returns false if another process builds it, or it is gone. */
-static bool
-claim(Oid relid)
-{
-	bool ours;
-
-	StartTransactionCommand();
-	PushActiveSnapshot(GetTransactionSnapshot());
-	/* of the session, so that it lasts from one transaction to the next */
-	ours = wt_table_is_ours(relid) && try_lock(relid, true);
-	if (ours)
-		before_shmem_exit(unclaim, ObjectIdGetDatum(relid));
-	PopActiveSnapshot();
-	CommitTransactionCommand();
-	return ours;
 }
 
 void
@@ -521,6 +530,7 @@ wt_online_build_main(Datum arg)
 	pqsignal(SIGTERM, die);
 	BackgroundWorkerUnblockSignals();
 	BackgroundWorkerInitializeConnectionByOid(place.database, InvalidOid, 0);
+	before_shmem_exit(unclaim, ObjectIdGetDatum(relid));
 	if (!claim(relid))
 		proc_exit(0);
 	while (try_build_step(relid, &done))

@@ -82,6 +82,7 @@ wait_output emptier emptied; ok $? 'the builder gives way to TRUNCATE'
 exec 7>&-
 q "INSERT INTO visits SELECT g, 'u' || g % 97, g % 101, g * 0.5 FROM generate_series(1, 5000) g" >/dev/null
 complete by_url; exact 'TRUNCATE meanwhile'
+is "$(grep -c 'own a lock' "$T/server.log")" 0 'the builder has its lock to its end'
 q 'DROP FOREIGN TABLE by_url' >/dev/null
 hold
 create >/dev/null
