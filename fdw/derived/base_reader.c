@@ -133,6 +133,18 @@ raise_several_timestamps(const WtBaseReader *r)
 			 errhint("INSERT the row as a whole, also to change it.")));
 }
 
+/* Errors: 0A000: a cell of the row last read may expire before the others. */
+static _Noreturn void
+raise_own_ttl(const WtBaseReader *r)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("a cell of an indexed column has no time to live of its own"),
+			 errdetail("Table \"%s\", key %s.", get_rel_name(r->t->relid),
+					   wt_key_text(r->t, wt_bytes_of(&r->reader->key))),
+			 errhint("Put the cell again without one, or wait until it has expired.")));
+}
+
 bool
 wt_base_reader_timestamp(WtBaseReader *r, int64 *ts)
 {
@@ -150,6 +162,8 @@ wt_base_reader_timestamp(WtBaseReader *r, int64 *ts)
 			const wide_cell *c = &row.cells[i];
 			int64 own = c->provisional ? WIDE_TS_AUTO : c->ts;
 
+			if (c->ttl_us > 0)
+				raise_own_ttl(r);
 			/* above a version that is ahead of the clock a cell will not get the commit's time */
 			if ((found && own != *ts) || (c->provisional && c->floor_ts > wt_base_reader_present()))
 				raise_several_timestamps(r);
@@ -190,12 +204,7 @@ void
 wt_base_reader_check_ttl(const WtBaseReader *r)
 {
 	if (r->found && r->reader->own_ttl)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("a cell of an indexed column has no time to live of its own"),
-				 errdetail("Table \"%s\", key %s.", get_rel_name(r->t->relid),
-						   wt_key_text(r->t, wt_bytes_of(&r->reader->key))),
-				 errhint("Put the cell again without one, or wait until it has expired.")));
+		raise_own_ttl(r);
 }
 
 void
