@@ -64,6 +64,22 @@ change fourth >/dev/null
 complete by_url; ok $? 'a writer asks for another builder'
 exact 'after crashes'
 
+# changes all the while: the builder reads the roll-up and the rows at one moment
+q 'ALTER DATABASE postgres RESET widetable.stop_at' 'CREATE TABLE stop (i int)' >/dev/null
+session writer 7
+echo "DO \$\$ DECLARE i int := 0; BEGIN WHILE NOT EXISTS (SELECT FROM stop) LOOP i := i + 1; UPDATE visits SET url = 'u' || i % 97, n = i WHERE id = 1 + i * 7 % 20000; COMMIT; END LOOP; END \$\$; SELECT 'written';" >&7
+for i in $(seq 10); do
+	q 'DROP FOREIGN TABLE by_url' >/dev/null
+	create >/dev/null
+	complete by_url
+	[ -z "$(q "SELECT * FROM widetable.verify('visits')")" ] || break
+done
+is "$i $(q "SELECT * FROM widetable.verify('visits')")" '10 ' 'a writer all the while: the roll-up is exact'
+q 'INSERT INTO stop VALUES (1)' >/dev/null
+wait_output writer written
+exec 7>&-
+q "ALTER DATABASE postgres SET widetable.stop_at = 'rollup-read'" >/dev/null
+
 # commands meanwhile: they wait for the builder to give way, and it begins anew
 q 'DROP FOREIGN TABLE by_url' "INSERT INTO visits SELECT g, 'u' || g % 97, g % 101, g * 0.5 FROM generate_series(1, 150000) g" >/dev/null
 create >/dev/null
@@ -116,6 +132,11 @@ q "CREATE FOREIGN TABLE short_by (url text COLLATE \"C\", c bigint OPTIONS (aggr
 	SERVER widetable OPTIONS (rollup_of 'short', key 'url', follow_ttl 'true', build 'online')" >/dev/null
 await_stopped 1
 q "DELETE FROM short WHERE id % 10 = 3" "INSERT INTO short SELECT g, 'u2', 1 FROM generate_series(95, 105) g" >/dev/null
+# the next builder finds what these have added and taken away, at several times
+q "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE backend_type = 'widetable builder'" >/dev/null
+like "$(q 'SELECT * FROM short_by')" 'is being built' 'with a time to live: a reader asks for another builder'
+await_stopped 1
+q "DELETE FROM short WHERE id % 10 = 4" "INSERT INTO short SELECT g, 'u3', 1 FROM generate_series(103, 115) g" >/dev/null
 go
 complete short_by
 for later in 0 20 70; do
