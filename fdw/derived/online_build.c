@@ -302,10 +302,22 @@ finish(const WtTable *derived)
 	CacheInvalidateRelcacheByRelid(derived->source);
 }
 
-/*
- * Locks the table, and then what is derived from it, as statements do that change both.  Returns
- * what is derived; NULL: it is gone, or nothing is to be built.
- */
+/* Locks the table, and then what is derived from it, as statements do that change both.  It waits
+ * for either without the other: ALTER of what is derived has that, and wants the table. */
+static void
+lock_both(Oid source, Oid relid)
+{
+	LockRelationOid(source, RowExclusiveLock);
+	while (!ConditionalLockRelationOid(relid, RowExclusiveLock))
+	{
+		UnlockRelationOid(source, RowExclusiveLock);
+		LockRelationOid(relid, RowExclusiveLock);
+		UnlockRelationOid(relid, RowExclusiveLock);
+		LockRelationOid(source, RowExclusiveLock);
+	}
+}
+
+/* Locks the tables.  Returns what is derived; NULL: it is gone, or nothing is to be built. */
 static WtTable *
 lock_tables(Oid relid)
 {
@@ -313,8 +325,7 @@ lock_tables(Oid relid)
 
 	if (t == NULL || !wt_is_derived(t))
 		return NULL;
-	LockRelationOid(t->source, RowExclusiveLock);
-	LockRelationOid(relid, RowExclusiveLock);
+	lock_both(t->source, relid);
 	t = wt_table_is_ours(relid) ? wt_table(relid) : NULL;
 	return t != NULL && t->progress != NULL && t->failed == NULL ? t : NULL;
 }

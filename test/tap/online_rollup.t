@@ -103,6 +103,18 @@ q 'DROP FOREIGN TABLE by_url' >/dev/null
 hold
 create >/dev/null
 await_stopped 1
+session alterer 7
+echo "ALTER FOREIGN TABLE by_url ADD COLUMN most bigint OPTIONS (aggregate 'max(n)'); SELECT 'altered';" >&7
+await 30 '^t$' "SELECT count(*) = 1 FROM pg_stat_activity WHERE query LIKE 'ALTER FOREIGN%' AND wait_event_type = 'Lock'"
+go
+wait_output alterer altered; ok $? 'the builder gives way to ALTER of the roll-up'
+exec 7>&-
+complete by_url; exact 'ALTER of the roll-up meanwhile'
+is "$(grep -c 'deadlock detected' "$T/server.log")" 0 'without a deadlock'
+q 'DROP FOREIGN TABLE by_url' >/dev/null
+hold
+create >/dev/null
+await_stopped 1
 session builder2 7
 # another foreign table on the same rows: the roll-up is built anew at once
 echo "CREATE FOREIGN TABLE visits_too (id int, w text) SERVER widetable OPTIONS (table_name 'public.visits', key 'id', families '{\"e\": {}}'); SELECT 'made';" >&7
