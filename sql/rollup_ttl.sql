@@ -153,6 +153,11 @@ UPDATE event SET n = 4 WHERE id = 'last';
 CREATE FOREIGN TABLE event_kind (kind text COLLATE "C", rows bigint OPTIONS (aggregate 'count(*)'))
 	SERVER widetable OPTIONS (rollup_of 'event', key 'kind', follow_ttl 'true');
 DELETE FROM event WHERE id = 'last';
+-- nor has one of which a cell has a time to live of its own, also if no column shows it
+SELECT widetable.put('event', 'own', 'd:other', 1, ttl => '5 minutes');
+CREATE FOREIGN TABLE event_kind (kind text COLLATE "C", rows bigint OPTIONS (aggregate 'count(*)'))
+	SERVER widetable OPTIONS (rollup_of 'event', key 'kind', follow_ttl 'true');
+DELETE FROM event WHERE id = 'own';
 CREATE FOREIGN TABLE event_kind (kind text COLLATE "C", rows bigint OPTIONS (aggregate 'count(*)'))
 	SERVER widetable OPTIONS (rollup_of 'event', key 'kind');
 ALTER FOREIGN TABLE event_kind OPTIONS (ADD follow_ttl 'true');

@@ -17,6 +17,7 @@
 #include "commands/defrem.h"
 #include "nodes/makefuncs.h"
 #include "nodes/value.h"
+#include "storage/lmgr.h"
 #include "storage/lockdefs.h"
 #include "utils/inval.h"
 #include "utils/rel.h"
@@ -81,6 +82,9 @@ set_option(Oid catalog_id, int cache, Datum key1, Datum key2, AttrNumber attno, 
 void
 wt_catalog_option_set_table(Oid relid, const char *name, const char *value)
 {
+	/* another transaction may write an option, too: of an index its builder, or a command that
+	 * renames the schema of its table, which locks no tables */
+	LockRelationOid(relid, ShareUpdateExclusiveLock);
 	set_option(ForeignTableRelationId, FOREIGNTABLEREL, ObjectIdGetDatum(relid), 0,
 			   Anum_pg_foreign_table_ftoptions, relid, name, value);
 }

@@ -11,6 +11,7 @@
 /*
  * Set or add an option of a foreign table, of one of its columns, of a foreign-data
  * wrapper.  Visible to the rest of the command.
+ * Locks: that of a foreign table takes its ShareUpdateExclusiveLock.
  * Errors: XX000 if the object does not exist.
  */
 extern void wt_catalog_option_set_table(Oid relid, const char *name, const char *value);

@@ -161,7 +161,7 @@ raise_several_timestamps(const WtBaseReader *r)
 			 errdetail("They have to expire together, because a roll-up follows the time to live. "
 					   "Key %s.",
 					   wt_key_text(r->t, wt_bytes_of(&r->reader->key))),
-			 errhint("INSERT the row as a whole, also to change it.")));
+			 errhint("INSERT the row with a value for each of its cells, or DELETE it first.")));
 }
 
 bool
@@ -181,6 +181,8 @@ wt_base_reader_timestamp(WtBaseReader *r, int64 *ts)
 			const wide_cell *c = &row.cells[i];
 			int64 own = c->provisional ? WIDE_TS_AUTO : c->ts;
 
+			if (c->ttl_us > 0)
+				wt_base_reader_refuse_ttl(r->t, NULL, wt_bytes_of(&r->reader->key));
 			/* above a version that is ahead of the clock a cell will not get the commit's time */
 			if ((found && own != *ts) || (c->provisional && c->floor_ts > wt_base_reader_present()))
 				raise_several_timestamps(r);

@@ -67,7 +67,8 @@ extern bool wt_base_reader_is_untouched(WtBaseReader *r, wide_bytes key);
  * Sets *ts to the timestamp that all cells of the row last read have, in families that the table
  * does not show, too; WIDE_TS_AUTO: the commit of this transaction will give it to them.
  * Returns: false if they have expired since the row was read.
- * Errors: 0A000 if they have different ones, so that they do not expire together.
+ * Errors: 0A000 if they have different ones, or one a time to live of its own, so that they do not
+ * expire together.
  */
 extern bool wt_base_reader_timestamp(WtBaseReader *r, int64 *ts);
 

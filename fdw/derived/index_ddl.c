@@ -90,7 +90,8 @@ invalidate(Oid relid)
 		CacheInvalidateRelcacheByRelid(lfirst_oid(lc));
 }
 
-/* Writes option index_of or rollup_of with the table's present name and schema. */
+/* Writes option index_of or rollup_of with the table's present name and schema; also if it has them
+ * already, so that older snapshots do not use what is built anew (WtIndex.made). */
 static void
 state_name(WtTable *index, Oid base)
 {
@@ -98,8 +99,7 @@ state_name(WtTable *index, Oid base)
 	char *name = quote_qualified_identifier(get_namespace_name(get_rel_namespace(base)),
 											get_rel_name(base));
 
-	if (strcmp(rollup ? index->rollup_of : index->index_of, name) != 0)
-		wt_catalog_option_set_table(index->relid, rollup ? "rollup_of" : "index_of", name);
+	wt_catalog_option_set_table(index->relid, rollup ? "rollup_of" : "index_of", name);
 }
 
 /*

@@ -126,7 +126,7 @@ wt_online_build_ensure(const WtTable *derived)
 }
 
 void
-wt_online_build_check_read(const WtTable *t)
+wt_online_build_check_read(const WtTable *t, Snapshot snapshot)
 {
 	const char *kind = t->rollup_of != NULL ? "roll-up" : "index";
 
@@ -147,7 +147,7 @@ wt_online_build_check_read(const WtTable *t)
 							   quote_identifier(get_rel_name(t->relid)))
 					 : errhint("widetable.pg_stat_widetable_progress shows how far it is.")));
 	}
-	if (ActiveSnapshotSet() && !wt_index_is_visible(wt_index_made(t->relid), GetActiveSnapshot()))
+	if (snapshot != NULL && !wt_index_is_visible(wt_index_made(t->relid), snapshot))
 		ereport(ERROR,
 				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
 				 errmsg("%s \"%s\" is newer than what the transaction reads", kind,
@@ -302,10 +302,22 @@ finish(const WtTable *derived)
 	CacheInvalidateRelcacheByRelid(derived->source);
 }
 
-/*
- * Locks the table, and then what is derived from it, as statements do that change both.  Returns
- * what is derived; NULL: it is gone, or nothing is to be built.
- */
+/* Locks the table, and then what is derived from it, as statements do that change both.  It waits
+ * for either without the other: ALTER of what is derived has that, and wants the table. */
+static void
+lock_both(Oid source, Oid relid)
+{
+	LockRelationOid(source, RowExclusiveLock);
+	while (!ConditionalLockRelationOid(relid, RowExclusiveLock))
+	{
+		UnlockRelationOid(source, RowExclusiveLock);
+		LockRelationOid(relid, RowExclusiveLock);
+		UnlockRelationOid(relid, RowExclusiveLock);
+		LockRelationOid(source, RowExclusiveLock);
+	}
+}
+
+/* Locks the tables.  Returns what is derived; NULL: it is gone, or nothing is to be built. */
 static WtTable *
 lock_tables(Oid relid)
 {
@@ -313,8 +325,7 @@ lock_tables(Oid relid)
 
 	if (t == NULL || !wt_is_derived(t))
 		return NULL;
-	LockRelationOid(t->source, RowExclusiveLock);
-	LockRelationOid(relid, RowExclusiveLock);
+	lock_both(t->source, relid);
 	t = wt_table_is_ours(relid) ? wt_table(relid) : NULL;
 	return t != NULL && t->progress != NULL && t->failed == NULL ? t : NULL;
 }
@@ -388,6 +399,39 @@ build_index(const WtIndex *x, uint64 *done)
 	return n > 0 ? STEP_MORE : STEP_DONE;
 }
 
+static bool claimed = false; /* this process has the builder's lock */
+
+/* At the end of the process, which would leave the lock in shared memory. */
+static void
+unclaim(int code, Datum relid)
+{
+	if (claimed)
+		unlock(DatumGetObjectId(relid), true);
+}
+
+/* Returns false if another process builds it, or it is gone. */
+static bool
+claim(Oid relid)
+{
+	StartTransactionCommand();
+	PushActiveSnapshot(GetTransactionSnapshot());
+	/* of the session, so that it lasts from one transaction to the next */
+	claimed = wt_table_is_ours(relid) && try_lock(relid, true);
+	PopActiveSnapshot();
+	CommitTransactionCommand();
+	return claimed;
+}
+
+/* Rolls back, which releases the locks of the session, too.  Returns false if another process has
+ * taken the builder's lock. */
+static bool
+roll_back(Oid relid)
+{
+	claimed = false;
+	AbortCurrentTransaction();
+	return claim(relid);
+}
+
 /* What a transaction does; it ends as owner of the tables. */
 static Step
 build(Oid relid, uint64 *done)
@@ -424,9 +468,8 @@ build_step(Oid relid, uint64 *done)
 	step = build(relid, done);
 	wt_stop_point("index-chunk");
 	if (step == STEP_AGAIN)
-		AbortCurrentTransaction();
-	else
-		CommitTransactionCommand();
+		return roll_back(relid);
+	CommitTransactionCommand();
 	return step != STEP_DONE;
 }
 
@@ -479,35 +522,12 @@ try_build_step(Oid relid, uint64 *done)
 		MemoryContextSwitchTo(cxt);
 		EmitErrorReport();
 		FlushErrorState();
-		AbortCurrentTransaction();
-		record_failure(relid, sqlstate);
+		/* another builder will find the error itself */
+		if (roll_back(relid))
+			record_failure(relid, sqlstate);
 	}
 	PG_END_TRY();
 	return more;
-}
-
-/* At the end of the process, which would leave the lock in shared memory. */
-static void
-unclaim(int code, Datum relid)
-{
-	unlock(DatumGetObjectId(relid), true);
-}
-
-/* Returns false if another process builds it, or it is gone. */
-static bool
-claim(Oid relid)
-{
-	bool ours;
-
-	StartTransactionCommand();
-	PushActiveSnapshot(GetTransactionSnapshot());
-	/* of the session, so that it lasts from one transaction to the next */
-	ours = wt_table_is_ours(relid) && try_lock(relid, true);
-	if (ours)
-		before_shmem_exit(unclaim, ObjectIdGetDatum(relid));
-	PopActiveSnapshot();
-	CommitTransactionCommand();
-	return ours;
 }
 
 void
@@ -521,6 +541,7 @@ wt_online_build_main(Datum arg)
 	pqsignal(SIGTERM, die);
 	BackgroundWorkerUnblockSignals();
 	BackgroundWorkerInitializeConnectionByOid(place.database, InvalidOid, 0);
+	before_shmem_exit(unclaim, ObjectIdGetDatum(relid));
 	if (!claim(relid))
 		proc_exit(0);
 	while (try_build_step(relid, &done))

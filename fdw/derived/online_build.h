@@ -39,9 +39,10 @@ extern void wt_online_build_ensure(const WtTable *derived);
 
 /*
  * Before a table is read: if it is an index or a roll-up, raises 55000 if it is being built, and
- * 40001 if it is newer than the active snapshot.
+ * 40001 if it is newer than the snapshot.  NULL: it is not known yet which one reads; the one that
+ * plans a statement may be older, from before the statement waited for a lock.
  */
-extern void wt_online_build_check_read(const WtTable *t);
+extern void wt_online_build_check_read(const WtTable *t, Snapshot snapshot);
 
 extern void wt_online_build_init(void);
 

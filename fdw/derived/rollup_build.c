@@ -22,6 +22,7 @@
 
 #include "fdw/ddl/binding.h"
 #include "fdw/derived/base_reader.h"
+#include "fdw/derived/index.h"
 #include "fdw/derived/portion.h"
 #include "fdw/store/bytes.h"
 #include "fdw/store/error.h"
@@ -560,8 +561,10 @@ wt_rollup_build_verify(const WtRollup *r, WtRollupProblem report, void *arg)
 	GroupTotals *group;
 	AllGroups g;
 
-	if (r->building || (r->timed && r->ttl_us == 0) || !wt_engine_table(r->table, false, &e) ||
-		!wt_engine_table(r->base, false, &base))
+	if (r->building || (r->timed && r->ttl_us == 0) ||
+		/* the snapshot sees the table as it was when there was no such roll-up */
+		!wt_index_is_visible(wt_index_made(r->relid), GetActiveSnapshot()) ||
+		!wt_engine_table(r->table, false, &e) || !wt_engine_table(r->base, false, &base))
 		return;
 	make_groups(&g, r);
 	(void) add_rows(&g, GetActiveSnapshot(), NULL);

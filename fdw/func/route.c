@@ -38,6 +38,7 @@
 #include "utils/jsonb.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/snapmgr.h"
 #include "utils/tuplestore.h"
 
 #include "fdw/func/call.h"
@@ -449,7 +450,7 @@ wt_route_call(WtCall *c, FunctionCallInfo fcinfo, const char *function, int writ
 	if (wt_table_is_ours(PG_GETARG_OID(0)) || !wt_call_is_routed(PG_GETARG_OID(0)))
 	{
 		wt_call_rel(c, fcinfo, function, writes, needs);
-		wt_online_build_check_read(c->t);
+		wt_online_build_check_read(c->t, ActiveSnapshotSet() ? GetActiveSnapshot() : NULL);
 		return true;
 	}
 	wt_call_routed(c, fcinfo, function, writes, needs);

@@ -444,7 +444,7 @@ wt_scan_path_get_rel_size(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 	WtRelInfo *info;
 	int width;
 
-	wt_online_build_check_read(t);
+	wt_online_build_check_read(t, NULL);
 	wt_system_column_check_scan(root, baserel, t);
 	info = wt_scan_size_info(root, baserel, t, baserel->baserestrictinfo, &width);
 	baserel->fdw_private = info;

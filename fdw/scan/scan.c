@@ -28,6 +28,7 @@
 #include "utils/snapshot.h"
 
 #include "fdw/ddl/engine_table.h"
+#include "fdw/derived/online_build.h"
 #include "fdw/key/key_filter.h"
 #include "fdw/key/key_range.h"
 #include "fdw/key/key_test.h"
@@ -141,7 +142,12 @@ wt_scan_begin(Oid relid, List *private, List *exprs, PlanState *ps, bool cacheab
 	WtIndex *x;
 
 	if (by == NIL)
-		return begin_scan(wt_table(relid), private, exprs, ps, cacheable);
+	{
+		WtTable *t = wt_table(relid);
+
+		wt_online_build_check_read(t, ps->state->es_snapshot);
+		return begin_scan(t, private, exprs, ps, cacheable);
+	}
 	x = wt_index_scan_index((Oid) linitial_int(linitial(by)), ps);
 	/* its plan was made without; who sets it has plans made anew */
 	if (wt_clock_as_of() != PG_INT64_MAX)

@@ -46,5 +46,24 @@ is "$(q "SELECT count(*) FROM pg_locks WHERE locktype = 'object' AND classid = '
 change 'terminated' >/dev/null
 exact 'a terminated builder'
 is "$(q "SET lock_timeout = '10s'" 'DROP FOREIGN TABLE by_url')" "" "the index can be dropped"
+
+# the schema is renamed, which locks no table and writes an option of the index, as the builder does
+q 'CREATE SCHEMA early' 'CREATE FOREIGN TABLE early.hits (id int, n int) SERVER widetable OPTIONS (key $$id$$)' \
+	'INSERT INTO early.hits SELECT g, g FROM generate_series(1, 5000) g' "ALTER DATABASE postgres SET widetable.stop_at = 'index-chunk'" >/dev/null
+hold() { session holder 5; echo "SELECT pg_advisory_lock($(stop_lock index-chunk)), 'held';" >&5; holder=$session_pid; wait_output holder held; }
+go() { echo '\q' >&5; exec 5>&-; wait "$holder"; }
+hold
+q "CREATE FOREIGN TABLE early.by_n (n int) SERVER widetable OPTIONS (index_of 'early.hits', key 'n', build 'online')" >/dev/null
+await_stopped 1
+session renamer 6
+echo "BEGIN; ALTER SCHEMA early RENAME TO late; SELECT 'renamed';" >&6
+await 30 '^t$' "SELECT count(*) = 1 FROM pg_stat_activity WHERE query LIKE '%ALTER SCHEMA%' AND wait_event_type = 'Lock' AND pid <> pg_backend_pid()"
+go
+wait_output renamer renamed; ok $? 'a command that renames the schema waits for the builder'
+await 30 '^t$' "SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'widetable builder' AND wait_event_type = 'Lock'"; ok $? 'and the builder for the command'
+echo "COMMIT;" >&6
+exec 6>&-
+await 30 'index_of=late.hits,key=n,build=online}' "SELECT ftoptions FROM pg_foreign_table WHERE ftrelid = (SELECT oid FROM pg_class WHERE relname = 'by_n')"; ok $? 'and the build comes to its end'
+like "$(q 'SELECT count(*) FROM late.by_n')" '^5000$' 'with all entries'
 verify_store
 finish

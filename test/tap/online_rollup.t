@@ -28,8 +28,9 @@ hold
 create >/dev/null
 await_stopped 1
 session old 6
-echo "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) > 0, 'began' FROM visits;" >&6
+echo "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT pg_export_snapshot(); SELECT count(*) > 0, 'began' FROM visits;" >&6
 wait_output old began
+snapshot=$(grep -oE '^[0-9A-F]+-[0-9A-F]+-[0-9]+$' "$T/old.out")
 like "$(q 'SELECT * FROM by_url')" 'roll-up "by_url" is being built' 'a roll-up that is built is not read'
 like "$(VERBOSITY=verbose q "SELECT widetable.get('by_url', 'u1', 'sum:n')")" '42883|55000' 'nor by a function'
 is "$(change between)" "" 'writers go on'
@@ -39,6 +40,8 @@ complete by_url; ok $? 'the build comes to its end'
 exact 'changes after the snapshot'
 change after >/dev/null
 exact 'changes after the build'
+like "$(VERBOSITY=verbose q "SET plan_cache_mode = force_generic_plan" "PREPARE p AS SELECT 'rows', count(*) FROM by_url" "EXECUTE p" "BEGIN ISOLATION LEVEL REPEATABLE READ" "SET TRANSACTION SNAPSHOT '$snapshot'" "EXECUTE p")" \
+	'40001: roll-up "by_url" is newer' 'nor does one that a later session imports, whose plan is from after the build'
 echo "SELECT count(*) FROM by_url;" >&6
 wait_output old 'roll-up "by_url" is newer than what the transaction reads'; ok $? 'a snapshot from before the build does not see half of it'
 exec 6>&-
@@ -61,6 +64,22 @@ change fourth >/dev/null
 complete by_url; ok $? 'a writer asks for another builder'
 exact 'after crashes'
 
+# changes all the while: the builder reads the roll-up and the rows at one moment
+q 'ALTER DATABASE postgres RESET widetable.stop_at' 'CREATE TABLE stop (i int)' >/dev/null
+session writer 7
+echo "DO \$\$ DECLARE i int := 0; BEGIN WHILE NOT EXISTS (SELECT FROM stop) LOOP i := i + 1; UPDATE visits SET url = 'u' || i % 97, n = i WHERE id = 1 + i * 7 % 20000; COMMIT; END LOOP; END \$\$; SELECT 'written';" >&7
+for i in $(seq 10); do
+	q 'DROP FOREIGN TABLE by_url' >/dev/null
+	create >/dev/null
+	complete by_url
+	[ -z "$(q "SELECT * FROM widetable.verify('visits')")" ] || break
+done
+is "$i $(q "SELECT * FROM widetable.verify('visits')")" '10 ' 'a writer all the while: the roll-up is exact'
+q 'INSERT INTO stop VALUES (1)' >/dev/null
+wait_output writer written
+exec 7>&-
+q "ALTER DATABASE postgres SET widetable.stop_at = 'rollup-read'" >/dev/null
+
 # commands meanwhile: they wait for the builder to give way, and it begins anew
 q 'DROP FOREIGN TABLE by_url' "INSERT INTO visits SELECT g, 'u' || g % 97, g % 101, g * 0.5 FROM generate_series(1, 150000) g" >/dev/null
 create >/dev/null
@@ -79,6 +98,19 @@ wait_output emptier emptied; ok $? 'the builder gives way to TRUNCATE'
 exec 7>&-
 q "INSERT INTO visits SELECT g, 'u' || g % 97, g % 101, g * 0.5 FROM generate_series(1, 5000) g" >/dev/null
 complete by_url; exact 'TRUNCATE meanwhile'
+is "$(grep -c 'own a lock' "$T/server.log")" 0 'the builder has its lock to its end'
+q 'DROP FOREIGN TABLE by_url' >/dev/null
+hold
+create >/dev/null
+await_stopped 1
+session alterer 7
+echo "ALTER FOREIGN TABLE by_url ADD COLUMN most bigint OPTIONS (aggregate 'max(n)'); SELECT 'altered';" >&7
+await 30 '^t$' "SELECT count(*) = 1 FROM pg_stat_activity WHERE query LIKE 'ALTER FOREIGN%' AND wait_event_type = 'Lock'"
+go
+wait_output alterer altered; ok $? 'the builder gives way to ALTER of the roll-up'
+exec 7>&-
+complete by_url; exact 'ALTER of the roll-up meanwhile'
+is "$(grep -c 'deadlock detected' "$T/server.log")" 0 'without a deadlock'
 q 'DROP FOREIGN TABLE by_url' >/dev/null
 hold
 create >/dev/null
@@ -112,6 +144,11 @@ q "CREATE FOREIGN TABLE short_by (url text COLLATE \"C\", c bigint OPTIONS (aggr
 	SERVER widetable OPTIONS (rollup_of 'short', key 'url', follow_ttl 'true', build 'online')" >/dev/null
 await_stopped 1
 q "DELETE FROM short WHERE id % 10 = 3" "INSERT INTO short SELECT g, 'u2', 1 FROM generate_series(95, 105) g" >/dev/null
+# the next builder finds what these have added and taken away, at several times
+q "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE backend_type = 'widetable builder'" >/dev/null
+like "$(q 'SELECT * FROM short_by')" 'is being built' 'with a time to live: a reader asks for another builder'
+await_stopped 1
+q "DELETE FROM short WHERE id % 10 = 4" "INSERT INTO short SELECT g, 'u3', 1 FROM generate_series(103, 115) g" >/dev/null
 go
 complete short_by
 for later in 0 20 70; do
