@@ -5,6 +5,9 @@
  * are wanted or tested.  In a grid these are found by their own arrays, in a list by their number
  * (by_number).
  *
+ * A run keeps its list for the next block with the same columns, also in a scan that is used again:
+ * what a scan asks of a family never changes.
+ *
  * Locking: none; the scan's pin protects the block.
  */
 #include <stdlib.h>
@@ -122,13 +125,11 @@ done:
 	return st;
 }
 
-wide_status
-scan_block_columns_choose(scan_run *run)
+/* Makes the list for the columns of the run's block. */
+static wide_status
+make_list(scan_run *run, const scan_family *f)
 {
-	const scan_family *f = run->family;
-
 	run->columns.n = run->columns.nwanted = run->columns.ntests = 0;
-	run->all_exist = f->any_exists || f->want == WIDE_WANT_ALL || f->want == WIDE_WANT_EXISTS;
 	if (f->want == WIDE_WANT_ALL || f->want == WIDE_WANT_RANGE)
 	{
 		TRY(columns_between(run, f));
@@ -140,6 +141,24 @@ scan_block_columns_choose(scan_run *run)
 	if (f->want == WIDE_WANT_COLUMNS)
 		return listed_columns(run, f);
 	return WIDE_OK;
+}
+
+wide_status
+scan_block_columns_choose(scan_run *run)
+{
+	const scan_family *f = run->family;
+
+	run->all_exist = f->any_exists || f->want == WIDE_WANT_ALL || f->want == WIDE_WANT_EXISTS;
+	/* most blocks of a family have the same columns */
+	if (block_columns_are(run->block, &run->columns.noted))
+	{
+		for (int i = 0; i < run->columns.n; i++)
+			run->columns.list[i].row = UINT32_MAX;
+		return WIDE_OK;
+	}
+	run->columns.noted.len = 0;
+	TRY(make_list(run, f));
+	return block_columns_note(run->block, &run->columns.noted);
 }
 
 wide_status

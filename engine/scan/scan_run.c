@@ -52,6 +52,7 @@ scan_run_free(scan_family *f)
 		scan_run *run = &f->runs[i];
 
 		free(run->columns.list);
+		buffer_free(&run->columns.noted);
 		buffer_free(&run->columns.numbers);
 		buffer_free(&run->columns.quals);
 		buffer_free(&run->key.encoded);

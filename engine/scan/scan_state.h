@@ -247,6 +247,7 @@ typedef struct scan_block_column
 typedef struct scan_block_columns
 {
 	scan_block_column *list;
+	buffer noted; /* the columns of the block that list was made for; len 0: none */
 	int n, cap;
 	int ntests;	  /* columns with predicates */
 	int nwanted;  /* columns that are wanted */
