@@ -1190,8 +1190,9 @@ extern void wide_scan_park(wide_scan *s);
  * filter, a given time or much memory) and must be closed.
  */
 extern bool wide_scan_set_aside(wide_scan *s);
-/* Uses a scan that was set aside again.  Call wide_scan_restart before reading rows. */
-extern wide_status wide_scan_reuse(wide_scan *s, const wide_snapshot *snap);
+/* Uses a scan that was set aside again; row_hint: as in the spec.  Call wide_scan_restart before
+ * reading rows. */
+extern wide_status wide_scan_reuse(wide_scan *s, const wide_snapshot *snap, uint64_t row_hint);
 extern void wide_scan_statistics(const wide_scan *s, wide_scan_stats *out);
 extern void wide_scan_close(wide_scan *s);
 

@@ -686,6 +686,33 @@ go_on(scan_state *s, bool *row)
 	return next == BLOCK_SEEKS ? scan_range_follow_filter(s) : WIDE_OK;
 }
 
+/* How many rows to read ahead. */
+static int
+rows_ahead(const scan_state *s)
+{
+	const scan_block_ahead *ahead = &s->block.ahead;
+	int rows = ahead->limit;
+
+	if (s->filter.follows || s->ranges.cur->point)
+		return 1;
+	if (ahead->expected > 0)
+		rows = ahead->expected < SCAN_BLOCK_ROWS ? (int) ahead->expected : SCAN_BLOCK_ROWS;
+	return scan_block_rows(s, rows);
+}
+
+/* Rows were read ahead, as many as rows_ahead has said or fewer. */
+static void
+note_ahead(scan_state *s, int rows)
+{
+	scan_block_ahead *ahead = &s->block.ahead;
+	uint64_t n = (uint64_t) s->door.nahead;
+
+	if (ahead->expected > 0)
+		ahead->expected -= n < ahead->expected ? n : ahead->expected;
+	else if (s->door.nahead == rows)
+		scan_block_more(&s->block);
+}
+
 /* scan_block_next; after an interruption the runs may be open. */
 static wide_status
 next_rows(scan_state *s)
@@ -699,11 +726,10 @@ next_rows(scan_state *s)
 
 		if (sb->open)
 		{
-			int rows = scan_block_rows(s, s->filter.follows ? 1 : sb->ahead.limit);
+			int rows = rows_ahead(s);
 
 			TRY(scan_block_read(s, rows, rows));
-			if (s->door.nahead == rows)
-				scan_block_more(sb);
+			note_ahead(s, rows);
 			if (s->door.nahead > 0)
 				return WIDE_OK;
 			TRY(go_on(s, &row));

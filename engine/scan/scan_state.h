@@ -319,8 +319,10 @@ typedef struct scan_block_ahead
 {
 	wide_row *rows;
 	int cap;
-	int counted; /* rows that are in the statistics */
-	int limit;	 /* rows to read at a time */
+	int counted;	   /* rows that are in the statistics */
+	int limit;		   /* rows to read at a time */
+	uint64_t expected; /* rows that the caller probably reads, of which none was read ahead; 0: not
+						* known */
 } scan_block_ahead;
 
 /* Memory for keys, from the arena. */
@@ -441,6 +443,7 @@ struct scan_state
 	bool reverse;
 	uint32_t row_cells; /* cells of one wide_row, at most */
 	uint32_t row_limit; /* cells of one row, at most; UINT32_MAX: no limit */
+	uint64_t row_hint;	/* as in the spec */
 	bool operands;		/* as in the spec */
 	scan_filter filter;
 	predicates pred;
