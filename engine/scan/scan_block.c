@@ -659,6 +659,27 @@ scan_block_drop(scan_state *s)
 	return WIDE_OK;
 }
 
+/* Returns true if nothing of the range lies behind the rows of the runs. */
+static bool
+range_is_read(const scan_state *s)
+{
+	const scan_block *sb = &s->block;
+
+	/* other sources begin at stop, or behind it */
+	if (sb->end.len == 0 || (sb->stop.len > 0 && scan_compare(sb->stop, sb->end) < 0))
+		return false;
+	for (int i = 0; i < s->nfamilies; i++)
+		for (int k = 0; k < s->families[i].nruns; k++)
+		{
+			const scan_run *run = &s->families[i].runs[k];
+
+			if (s->families[i].leads && run->plain &&
+				(run->row < run->end || run->why != RUN_ENDS_RANGE))
+				return false;
+		}
+	return true;
+}
+
 /* The runs have no row to read ahead: moves on to where there are more.  *row: the next one has to
  * be read entry by entry. */
 static wide_status
@@ -669,7 +690,8 @@ go_on(scan_state *s, bool *row)
 
 	sb->next = BLOCK_GOES_ON;
 	*row = next == BLOCK_ROW;
-	if (!*row && (next == BLOCK_ENDS_RANGE || next == BLOCK_ENDS_SCAN || s->ranges.cur->point))
+	if (!*row && (next == BLOCK_ENDS_RANGE || next == BLOCK_ENDS_SCAN || s->ranges.cur->point ||
+				  (next == BLOCK_GOES_ON && range_is_read(s))))
 	{
 		close_range(s, next);
 		sb->open = false;
