@@ -1211,6 +1211,14 @@ typedef wide_status (*wide_raw_fn)(void *arg, const wide_raw_cell *cell);
 extern wide_status wide_raw_row(wide_db *db, wide_family_id family, wide_bytes row, wide_raw_fn fn,
 								void *arg);
 
+/*
+ * Sets *untouched to whether the store has nothing of the row in these families: no value and no
+ * delete of any version, also of transactions that have committed since a snapshot was taken.  What
+ * a batch has that is not committed does not count.
+ */
+extern wide_status wide_row_untouched(wide_db *db, const wide_family_id *families, int n,
+									  wide_bytes row, bool *untouched);
+
 /* Estimates from metadata of files and memtables; no data block is read. */
 typedef struct wide_estimate
 {

@@ -26,11 +26,10 @@ typedef struct WtBaseReader
 		*stamps; /* of cells whose timestamp is above wt_base_reader_present(); else PG_INT64_MIN */
 
 	/* private */
+	MemoryContext cxt; /* of all that belongs to it */
+	const bool *read;
 	bool found;
-	/* at the last call of wt_base_reader_is_untouched() */
-	uint64 scanned;			  /* cells, since the scan was opened */
-	struct wide_batch *batch; /* of the transaction */
-	WtRowReader *reader;
+	WtRowReader *reader; /* NULL: nothing was read yet, and values, nulls and stamps are NULL */
 	wide_scan_spec spec;
 	WtEngineScan *scan; /* NULL: not open */
 	StringInfoData range;
@@ -41,9 +40,9 @@ typedef struct WtBaseReader
 extern int64 wt_base_reader_present(void);
 
 /*
- * Makes a reader of these columns; read: by column.  It lives in CurrentMemoryContext; what is open
- * belongs to the present (sub)transaction, and not to the statement, up to wt_base_reader_close().
- * Errors: XX000 if the table is not stored.
+ * Makes a reader of these columns; read: by column, must live as long.  It lives in
+ * CurrentMemoryContext; what is open belongs to the present (sub)transaction, and not to the
+ * statement, up to wt_base_reader_close(). Errors: XX000 if the table is not stored.
  */
 extern WtBaseReader *wt_base_reader_open(WtTable *t, const bool *read, Snapshot snapshot);
 
@@ -51,14 +50,11 @@ extern WtBaseReader *wt_base_reader_open(WtTable *t, const bool *read, Snapshot 
  * or valid until the next call. */
 extern bool wt_base_reader_get(WtBaseReader *r, wide_bytes key);
 
-/* The same, but it reads what is committed, without the transaction's own changes. */
-extern WtBaseReader *wt_base_reader_open_committed(WtTable *t, const bool *read);
-
 /*
- * Returns true if the store has nothing of the row in the columns that are read: neither values,
- * nor deleted ones, nor deletes.
+ * Returns true if the store has nothing of the row: neither values, nor deleted ones, nor deletes.
+ * What the transaction itself has changed does not count.
  */
-extern bool wt_base_reader_is_untouched(WtBaseReader *r, wide_bytes key);
+extern bool wt_base_reader_is_untouched(const WtBaseReader *r, wide_bytes key);
 
 /*
  * Returns true if both have last read the same versions of all cells, or have found no row.

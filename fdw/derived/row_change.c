@@ -50,9 +50,8 @@ typedef struct Base
 	WtEngineTable *re;	/* of each */
 	WtPortion *portion; /* what the row under change has added, by roll-up */
 
-	bool *read;				 /* by column: an index or a roll-up has it */
-	WtBaseReader *row;		 /* reads the newest state of a row */
-	WtBaseReader *committed; /* the same without what the transaction has changed */
+	bool *read;		   /* by column: an index or a roll-up has it */
+	WtBaseReader *row; /* reads the newest state of a row */
 
 	/* REPEATABLE READ: what the transaction itself sees of it; else NULL */
 	WtBaseReader *seen;
@@ -144,7 +143,6 @@ make_base(Base *b, WtTable *t, List *indexes, List *rollups)
 		b->r[b->nrollups++] = r;
 	}
 	b->row = wt_base_reader_open(t, b->read, NULL);
-	b->committed = wt_base_reader_open_committed(t, b->read);
 	if (!IsolationUsesXactSnapshot())
 		return true;
 	b->snapshot = *GetTransactionSnapshot();
@@ -160,7 +158,6 @@ close_scans(Followers *f)
 	for (int i = 0; i < f->n; i++)
 	{
 		wt_base_reader_close(f->bases[i].row);
-		wt_base_reader_close(f->bases[i].committed);
 		if (f->bases[i].seen != NULL)
 			wt_base_reader_close(f->bases[i].seen);
 	}
@@ -558,7 +555,7 @@ is_new(Followers *f, wide_bytes key)
 
 	wt_row_lock(f->id, key, false);
 	return f->all_locked && wt_row_lock_held() > locks &&
-		   wt_base_reader_is_untouched(f->bases[0].committed, key);
+		   wt_base_reader_is_untouched(f->bases[0].row, key);
 }
 
 bool
