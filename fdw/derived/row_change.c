@@ -77,6 +77,7 @@ static struct
 {
 	Followers *of; /* NULL: there is none */
 	bool blind;	   /* nothing was read */
+	uint64 serial; /* of the definition through which it was changed last */
 	StringInfoData key;
 	MemoryContext cxt; /* of what is known of it; reset with the next row */
 } row;
@@ -188,7 +189,8 @@ followers_of(wide_table_id id)
 	f->all_locked = wt_batch(false) == NULL || wide_batch_mark(wt_batch(false)) == 0;
 	close_scans(f);
 	f->n = 0;
-	cxt = AllocSetContextCreate(TopTransactionContext, "widetable followers", ALLOCSET_SMALL_SIZES);
+	cxt = AllocSetContextCreate(TopTransactionContext, "widetable followers",
+								ALLOCSET_DEFAULT_SIZES);
 	if (f->cxt != NULL)
 		MemoryContextDelete(f->cxt);
 	f->cxt = cxt;
@@ -328,7 +330,7 @@ replace_entries(Base *b, int i, const WtEntries *before, const WtEntries *after)
 }
 
 static void
-begin_row(Followers *f, wide_bytes key, bool blind)
+begin_row(Followers *f, const WtTable *t, wide_bytes key, bool blind)
 {
 	MemoryContext old;
 
@@ -340,6 +342,7 @@ begin_row(Followers *f, wide_bytes key, bool blind)
 	initStringInfo(&row.key);
 	appendBinaryStringInfo(&row.key, (const char *) key.data, (int) key.len);
 	row.blind = blind;
+	row.serial = t->serial;
 	if (!blind)
 	{
 		wt_row_lock(f->id, key, false);
@@ -354,17 +357,24 @@ begin_row(Followers *f, wide_bytes key, bool blind)
 static void
 before(WtTable *t, wide_bytes key)
 {
-	wide_table_id id = find_derived(t);
+	bool same = row.of != NULL && wt_bytes_cmp(wt_bytes_of(&row.key), key) == 0;
+	wide_table_id id;
 	Followers *f;
 
+	if (same && row.serial == t->serial)
+		return;
+	id = find_derived(t);
 	if (t->derived != WT_DERIVED_SOME)
 		return;
-	if (row.of != NULL && row.of->id == id && wt_bytes_cmp(wt_bytes_of(&row.key), key) == 0)
+	if (same && row.of->id == id)
+	{
+		row.serial = t->serial;
 		return;
+	}
 	wt_derive_settle();
 	f = followers_of(id);
 	if (f->n > 0)
-		begin_row(f, key, false);
+		begin_row(f, t, key, false);
 }
 
 static void
@@ -418,7 +428,7 @@ leave(WtTable *t, wide_bytes key)
 	f = followers_of(id);
 	if (!any_unique(f))
 		return;
-	begin_row(f, key, false);
+	begin_row(f, t, key, false);
 	row.of = NULL;
 	old = MemoryContextSwitchTo(row.cxt);
 	for (int k = 0; k < f->n; k++)
@@ -579,7 +589,7 @@ wt_row_change_begin_insert(WtTable *t, wide_bytes key)
 			return false;
 	if (!is_written_once(&f->bases[0]) && (!is_exact(&f->bases[0]) || !is_new(f, key)))
 		return false;
-	begin_row(f, key, true);
+	begin_row(f, t, key, true);
 	return true;
 }
 
