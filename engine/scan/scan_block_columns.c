@@ -3,7 +3,7 @@
  *
  * Done once for each block, so that the loop over its rows looks at nothing but the columns that
  * are wanted or tested.  In a grid these are found by their own arrays, in a list by their number
- * (by_number).
+ * (by_number).  A list of one column that each row has once is a grid but for its name.
  *
  * A run keeps its list for the next block with the same columns, also in a scan that is used again:
  * what a scan asks of a family never changes.
@@ -167,7 +167,8 @@ scan_block_columns_find(scan_run *run)
 	block_cursor *b = run->block;
 
 	run->one_full = false;
-	if ((b->flags & BLOCK_GRID) != 0)
+	run->grid = (b->flags & BLOCK_GRID) != 0 || block_is_column(b, &run->only);
+	if (run->grid)
 	{
 		for (int i = 0; i < run->columns.n; i++)
 		{
@@ -175,7 +176,9 @@ scan_block_columns_find(scan_run *run)
 
 			if (k->column == NO_COLUMN)
 				continue;
-			TRY(block_column_open(b, k->column, &k->grid));
+			k->grid = &run->only;
+			if ((b->flags & BLOCK_GRID) != 0)
+				TRY(block_column_open(b, k->column, &k->grid));
 			run->one_full = run->one_full || (k->wanted && k->grid->bits == NULL);
 		}
 		return WIDE_OK;

@@ -308,7 +308,9 @@ struct scan_run
 	run_end why;
 	bool same;		/* the row has the same key as that of the run before it in scan_block.order */
 	bool all_exist; /* every row of the block makes the row exist */
-	bool one_full;	/* all rows of the block have one of the wanted columns */
+	bool grid;		/* its columns have arrays of their own; else it is a list */
+	block_column only; /* that of a list that is read as a grid */
+	bool one_full;	   /* all rows of the block have one of the wanted columns */
 	scan_block_columns columns;
 	scan_block_key key;
 	scan_block_match match;

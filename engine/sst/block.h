@@ -184,6 +184,18 @@ block_column_of(const block_cursor *c, uint32_t at)
 	return (uint32_t) block_number(&c->column, at);
 }
 
+/* Returns true if the block is a list of one column that each row has once.  *k is then this column
+ * as that of a grid would be; valid until block_open or block_close. */
+static inline bool
+block_is_column(const block_cursor *c, block_column *k)
+{
+	if ((c->flags & BLOCK_GRID) != 0 || c->columns != 1 || c->entries != c->rows ||
+		c->first.width != 0)
+		return false;
+	*k = (block_column) {.values = c->values};
+	return true;
+}
+
 /* Returns true if the row has the column.  *i: how many rows before it have the column. */
 static inline bool
 block_column_has(const block_column *k, uint32_t row, uint32_t *i)
