@@ -148,13 +148,11 @@ extern wide_status block_row_at(const block_cursor *c, uint32_t from, const uint
 extern wide_status block_find_column(const block_cursor *c, const uint8_t *qual, uint32_t n,
 									 uint32_t *column, bool *exact);
 
-/*
- * The columns of a block in stored form.  Blocks for which it is equal have the same columns, with
- * the same numbers.
- */
-/* Puts the stored form into *out, or nothing if it is long.  Errors: WIDE_NOMEM. */
+/* Puts the stored form of the block's columns into *out, or nothing if that is long.  Errors:
+ * WIDE_NOMEM. */
 extern wide_status block_columns_note(const block_cursor *c, buffer *out);
-/* Returns true if the block's columns are those that were noted. */
+
+/* Returns true if the block has the columns that were noted, with the same numbers. */
 extern bool block_columns_are(const block_cursor *c, const buffer *noted);
 
 /* Returns a column of a grid in *out; valid until block_open or block_close. */
