@@ -1193,8 +1193,9 @@ extern void wide_scan_park(wide_scan *s);
  * filter, a given time or much memory) and must be closed.
  */
 extern bool wide_scan_set_aside(wide_scan *s);
-/* Uses a scan that was set aside again.  Call wide_scan_restart before reading rows. */
-extern wide_status wide_scan_reuse(wide_scan *s, const wide_snapshot *snap);
+/* Uses a scan that was set aside again; row_hint: as in the spec.  Call wide_scan_restart before
+ * reading rows. */
+extern wide_status wide_scan_reuse(wide_scan *s, const wide_snapshot *snap, uint64_t row_hint);
 extern void wide_scan_statistics(const wide_scan *s, wide_scan_stats *out);
 extern void wide_scan_close(wide_scan *s);
 
@@ -1212,6 +1213,14 @@ typedef struct wide_raw_cell
 typedef wide_status (*wide_raw_fn)(void *arg, const wide_raw_cell *cell);
 extern wide_status wide_raw_row(wide_db *db, wide_family_id family, wide_bytes row, wide_raw_fn fn,
 								void *arg);
+
+/*
+ * Sets *untouched to whether the store has nothing of the row in these families: no value and no
+ * delete of any version, also of transactions that have committed since a snapshot was taken.  What
+ * a batch has that is not committed does not count.
+ */
+extern wide_status wide_row_untouched(wide_db *db, const wide_family_id *families, int n,
+									  wide_bytes row, bool *untouched);
 
 /* Estimates from metadata of files and memtables; no data block is read. */
 typedef struct wide_estimate

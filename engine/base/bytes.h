@@ -60,6 +60,14 @@ put_u64le(uint8_t *p, uint64_t v)
 #error "files are little-endian and are read without conversion; add conversions for this machine"
 #endif
 
+/* Marks zero bytes: the lowest bit that is set is the highest one of the first byte that is zero,
+ * counted from the lowest; 0: there is none. */
+static inline uint64_t
+bytes_zero(uint64_t x)
+{
+	return (x - UINT64_C(0x0101010101010101)) & ~x & UINT64_C(0x8080808080808080);
+}
+
 /* Returns the length of the common prefix of two strings of n bytes. */
 static inline uint32_t
 bytes_shared(const uint8_t *a, const uint8_t *b, uint32_t n)

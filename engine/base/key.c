@@ -10,6 +10,7 @@
 #include <string.h>
 #include "engine/base/key.h"
 #include "engine/base/buffer.h"
+#include "engine/base/bytes.h"
 #include "engine/base/status.h"
 
 uint8_t *
@@ -17,20 +18,27 @@ key_put_part(uint8_t *p, const uint8_t *raw, size_t n)
 {
 	const uint8_t *end = n > 0 ? raw + n : raw;
 
-	while (raw < end)
+	while (end - raw >= 8)
 	{
-		const uint8_t *zero = memchr(raw, 0, (size_t) (end - raw));
-		size_t run = (size_t) ((zero != NULL ? zero : end) - raw);
+		uint64_t x = get_u64le(raw), zero = bytes_zero(x);
+		size_t run = zero == 0 ? 8 : (size_t) __builtin_ctzll(zero) / 8;
 
-		memcpy(p, raw, run);
+		put_u64le(p, x);
 		p += run;
 		raw += run;
-		if (zero != NULL)
-		{
-			*p++ = 0x00;
+		if (zero == 0)
+			continue;
+		*p++ = 0x00;
+		*p++ = 0xff;
+		raw++;
+	}
+	while (raw < end)
+	{
+		uint8_t c = *raw++;
+
+		*p++ = c;
+		if (c == 0x00)
 			*p++ = 0xff;
-			raw++;
-		}
 	}
 	*p++ = 0x00;
 	*p++ = 0x01;
@@ -66,6 +74,22 @@ key_make_row(buffer *b, wide_bytes row)
 	return WIDE_OK;
 }
 
+/* Returns the first byte that is zero, or end. */
+static inline const uint8_t *
+first_zero(const uint8_t *p, const uint8_t *end)
+{
+	for (; end - p >= 8; p += 8)
+	{
+		uint64_t zero = bytes_zero(get_u64le(p));
+
+		if (zero != 0)
+			return p + __builtin_ctzll(zero) / 8;
+	}
+	while (p < end && *p != 0)
+		p++;
+	return p;
+}
+
 /* Returns the length of the part at p with its terminator, or 0 if the n bytes do not begin with a
  * part.  *escapes is the number of 00 FF in it. */
 static size_t
@@ -77,9 +101,9 @@ part_length(const uint8_t *p, size_t n, size_t *escapes)
 	*escapes = 0;
 	while (at < end)
 	{
-		const uint8_t *zero = memchr(at, 0, (size_t) (end - at));
+		const uint8_t *zero = first_zero(at, end);
 
-		if (zero == NULL || zero + 1 >= end)
+		if (zero + 1 >= end)
 			return 0;
 		if (zero[1] == 0x01)
 			return (size_t) (zero + 2 - p);
@@ -135,12 +159,12 @@ key_decode_part(const uint8_t *p, size_t n, buffer *b, wide_bytes *out)
 	end = p + n - 2;
 	while (p < end)
 	{
-		const uint8_t *zero = memchr(p, 0, (size_t) (end - p));
-		size_t run = (size_t) ((zero != NULL ? zero + 1 : end) - p);
+		const uint8_t *zero = first_zero(p, end);
+		size_t run = (size_t) (zero - p) + (zero < end);
 
 		memcpy(to, p, run);
 		to += run;
-		p += zero != NULL ? run + 1 : run;
+		p += zero < end ? run + 1 : run;
 	}
 	out->len = (size_t) (to - out->data);
 	b->len += out->len;

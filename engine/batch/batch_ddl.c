@@ -24,7 +24,7 @@
 static const catalog_delta *
 delta_of(wide_batch *b)
 {
-	return b != NULL ? batch_catalog(b) : NULL;
+	return b != NULL ? b->delta : NULL;
 }
 
 wide_status

@@ -392,6 +392,7 @@ wide_scan_open(wide_db *db, const wide_snapshot *snap, const wide_scan_spec *spe
 	s->batch_mark = spec->own_mark;
 	s->row_cells = spec->row_cells != 0 ? spec->row_cells : ROW_CELLS;
 	s->row_limit = spec->row_limit != 0 ? spec->row_limit : UINT32_MAX;
+	s->row_hint = s->block.ahead.expected = spec->row_hint;
 	s->operands = spec->operands;
 	s->filter.fn = spec->row_filter;
 	s->filter.arg = spec->filter_arg;
@@ -523,6 +524,7 @@ wide_scan_park(wide_scan *scan)
 	if (s->row.phase != ROW_NONE || !s->sources.pinned || s->failed != WIDE_OK)
 		return;
 	s->failed = scan_block_drop(s);
+	s->block.ahead.expected = 0;
 	scan_row_release(s);
 	scan_sources_drop(s);
 }

@@ -659,6 +659,27 @@ scan_block_drop(scan_state *s)
 	return WIDE_OK;
 }
 
+/* Returns true if nothing of the range lies behind the rows of the runs. */
+static bool
+range_is_read(const scan_state *s)
+{
+	const scan_block *sb = &s->block;
+
+	/* other sources begin at stop, or behind it */
+	if (sb->end.len == 0 || (sb->stop.len > 0 && scan_compare(sb->stop, sb->end) < 0))
+		return false;
+	for (int i = 0; i < s->nfamilies; i++)
+		for (int k = 0; k < s->families[i].nruns; k++)
+		{
+			const scan_run *run = &s->families[i].runs[k];
+
+			if (s->families[i].leads && run->plain &&
+				(run->row < run->end || run->why != RUN_ENDS_RANGE))
+				return false;
+		}
+	return true;
+}
+
 /* The runs have no row to read ahead: moves on to where there are more.  *row: the next one has to
  * be read entry by entry. */
 static wide_status
@@ -669,7 +690,8 @@ go_on(scan_state *s, bool *row)
 
 	sb->next = BLOCK_GOES_ON;
 	*row = next == BLOCK_ROW;
-	if (!*row && (next == BLOCK_ENDS_RANGE || next == BLOCK_ENDS_SCAN || s->ranges.cur->point))
+	if (!*row && (next == BLOCK_ENDS_RANGE || next == BLOCK_ENDS_SCAN || s->ranges.cur->point ||
+				  (next == BLOCK_GOES_ON && range_is_read(s))))
 	{
 		close_range(s, next);
 		sb->open = false;
@@ -686,6 +708,33 @@ go_on(scan_state *s, bool *row)
 	return next == BLOCK_SEEKS ? scan_range_follow_filter(s) : WIDE_OK;
 }
 
+/* How many rows to read ahead. */
+static int
+rows_ahead(const scan_state *s)
+{
+	const scan_block_ahead *ahead = &s->block.ahead;
+	int rows = ahead->limit;
+
+	if (s->filter.follows || s->ranges.cur->point)
+		return 1;
+	if (ahead->expected > 0)
+		rows = ahead->expected < SCAN_BLOCK_ROWS ? (int) ahead->expected : SCAN_BLOCK_ROWS;
+	return scan_block_rows(s, rows);
+}
+
+/* Rows were read ahead, as many as rows_ahead has said or fewer. */
+static void
+note_ahead(scan_state *s, int rows)
+{
+	scan_block_ahead *ahead = &s->block.ahead;
+	uint64_t n = (uint64_t) s->door.nahead;
+
+	if (ahead->expected > 0)
+		ahead->expected -= n < ahead->expected ? n : ahead->expected;
+	else if (s->door.nahead == rows)
+		scan_block_more(&s->block);
+}
+
 /* scan_block_next; after an interruption the runs may be open. */
 static wide_status
 next_rows(scan_state *s)
@@ -699,11 +748,10 @@ next_rows(scan_state *s)
 
 		if (sb->open)
 		{
-			int rows = scan_block_rows(s, s->filter.follows ? 1 : sb->ahead.limit);
+			int rows = rows_ahead(s);
 
 			TRY(scan_block_read(s, rows, rows));
-			if (s->door.nahead == rows)
-				scan_block_more(sb);
+			note_ahead(s, rows);
 			if (s->door.nahead > 0)
 				return WIDE_OK;
 			TRY(go_on(s, &row));

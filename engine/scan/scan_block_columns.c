@@ -3,7 +3,10 @@
  *
  * Done once for each block, so that the loop over its rows looks at nothing but the columns that
  * are wanted or tested.  In a grid these are found by their own arrays, in a list by their number
- * (by_number).
+ * (by_number).  A list of one column that each row has once is a grid but for its name.
+ *
+ * A run keeps its list for the next block with the same columns, also in a scan that is used again:
+ * what a scan asks of a family never changes.
  *
  * Locking: none; the scan's pin protects the block.
  */
@@ -122,13 +125,11 @@ done:
 	return st;
 }
 
-wide_status
-scan_block_columns_choose(scan_run *run)
+/* Makes the list for the columns of the run's block. */
+static wide_status
+make_list(scan_run *run, const scan_family *f)
 {
-	const scan_family *f = run->family;
-
 	run->columns.n = run->columns.nwanted = run->columns.ntests = 0;
-	run->all_exist = f->any_exists || f->want == WIDE_WANT_ALL || f->want == WIDE_WANT_EXISTS;
 	if (f->want == WIDE_WANT_ALL || f->want == WIDE_WANT_RANGE)
 	{
 		TRY(columns_between(run, f));
@@ -143,12 +144,31 @@ scan_block_columns_choose(scan_run *run)
 }
 
 wide_status
+scan_block_columns_choose(scan_run *run)
+{
+	const scan_family *f = run->family;
+
+	run->all_exist = f->any_exists || f->want == WIDE_WANT_ALL || f->want == WIDE_WANT_EXISTS;
+	/* most blocks of a family have the same columns */
+	if (block_columns_are(run->block, &run->columns.noted))
+	{
+		for (int i = 0; i < run->columns.n; i++)
+			run->columns.list[i].row = UINT32_MAX;
+		return WIDE_OK;
+	}
+	run->columns.noted.len = 0;
+	TRY(make_list(run, f));
+	return block_columns_note(run->block, &run->columns.noted);
+}
+
+wide_status
 scan_block_columns_find(scan_run *run)
 {
 	block_cursor *b = run->block;
 
 	run->one_full = false;
-	if ((b->flags & BLOCK_GRID) != 0)
+	run->grid = (b->flags & BLOCK_GRID) != 0 || block_is_column(b, &run->only);
+	if (run->grid)
 	{
 		for (int i = 0; i < run->columns.n; i++)
 		{
@@ -156,7 +176,9 @@ scan_block_columns_find(scan_run *run)
 
 			if (k->column == NO_COLUMN)
 				continue;
-			TRY(block_column_open(b, k->column, &k->grid));
+			k->grid = &run->only;
+			if ((b->flags & BLOCK_GRID) != 0)
+				TRY(block_column_open(b, k->column, &k->grid));
 			run->one_full = run->one_full || (k->wanted && k->grid->bits == NULL);
 		}
 		return WIDE_OK;

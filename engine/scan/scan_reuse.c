@@ -69,6 +69,7 @@ wide_scan_restart(wide_scan *scan, const wide_range *ranges, int nranges, uint64
 
 	scan_count(s);
 	scan_block_restart(s);
+	s->block.ahead.expected = s->row_hint;
 	scan_row_release(s);
 	TRY(segment_check(s->db));
 	s->failed = WIDE_OK;
@@ -128,11 +129,12 @@ wide_scan_set_aside(wide_scan *scan)
 }
 
 wide_status
-wide_scan_reuse(wide_scan *scan, const wide_snapshot *snap)
+wide_scan_reuse(wide_scan *scan, const wide_snapshot *snap, uint64_t row_hint)
 {
 	scan_state *s = scan_state_of(scan);
 
 	TRY(segment_check(s->db));
 	s->snap = snap;
+	s->row_hint = row_hint;
 	return snapshot_moved(s);
 }

@@ -52,6 +52,7 @@ scan_run_free(scan_family *f)
 		scan_run *run = &f->runs[i];
 
 		free(run->columns.list);
+		buffer_free(&run->columns.noted);
 		buffer_free(&run->columns.numbers);
 		buffer_free(&run->columns.quals);
 		buffer_free(&run->key.encoded);
@@ -230,7 +231,7 @@ scan_run_prefetch(const scan_run *run)
 	const block_cursor *b = run->block;
 	uint32_t row = run->row, group = row / BLOCK_GROUP;
 
-	if ((b->flags & BLOCK_GRID) == 0)
+	if (!run->grid)
 		return;
 	if (b->ts.by_row)
 		__builtin_prefetch(b->ts.p + (size_t) row * b->ts.width);
@@ -429,7 +430,7 @@ list_cells(scan_run *run, int family, wide_cell *c, uint32_t left, uint32_t *n)
 wide_status
 scan_run_test(scan_state *s, scan_run *run, bool *pass, bool *there)
 {
-	if ((run->block->flags & BLOCK_GRID) != 0)
+	if (run->grid)
 		return grid_test(s, run, pass, there);
 	return list_test(s, run, pass, there);
 }
@@ -443,7 +444,7 @@ scan_run_cells(scan_run *run, int family, wide_cell *c, uint32_t left, uint32_t 
 	/* a damaged list may have a column several times in a row */
 	if (left > (uint32_t) run->columns.nwanted)
 		left = (uint32_t) run->columns.nwanted;
-	if ((run->block->flags & BLOCK_GRID) != 0)
+	if (run->grid)
 		return grid_cells(run, family, c, left, n);
 	return list_cells(run, family, c, left, n);
 }
@@ -470,7 +471,7 @@ scan_run_has(const scan_run *run, bool *there)
 {
 	if (run->columns.nwanted == 0)
 		return WIDE_OK;
-	if ((run->block->flags & BLOCK_GRID) == 0)
+	if (!run->grid)
 		return list_has(run, there);
 	for (int i = 0; i < run->columns.n && !*there; i++)
 	{
@@ -562,7 +563,7 @@ scan_run_fill(scan_run *run, uint32_t row, int n, wide_span_column *columns, int
 {
 	if (run->columns.nwanted == 0)
 		return WIDE_OK;
-	if ((run->block->flags & BLOCK_GRID) == 0)
+	if (!run->grid)
 	{
 		for (int i = 0; i < n; i++)
 			TRY(list_fill(run, row + (uint32_t) i, columns, at + i));

@@ -248,6 +248,7 @@ typedef struct scan_block_column
 typedef struct scan_block_columns
 {
 	scan_block_column *list;
+	buffer noted; /* the columns of the block that list was made for; len 0: none */
 	int n, cap;
 	int ntests;	  /* columns with predicates */
 	int nwanted;  /* columns that are wanted */
@@ -308,7 +309,9 @@ struct scan_run
 	run_end why;
 	bool same;		/* the row has the same key as that of the run before it in scan_block.order */
 	bool all_exist; /* every row of the block makes the row exist */
-	bool one_full;	/* all rows of the block have one of the wanted columns */
+	bool grid;		/* its columns have arrays of their own; else it is a list */
+	block_column only; /* that of a list that is read as a grid */
+	bool one_full;	   /* all rows of the block have one of the wanted columns */
 	scan_block_columns columns;
 	scan_block_key key;
 	scan_block_match match;
@@ -319,8 +322,10 @@ typedef struct scan_block_ahead
 {
 	wide_row *rows;
 	int cap;
-	int counted; /* rows that are in the statistics */
-	int limit;	 /* rows to read at a time */
+	int counted;	   /* rows that are in the statistics */
+	int limit;		   /* rows to read at a time */
+	uint64_t expected; /* rows that the caller probably reads, of which none was read ahead; 0: not
+						* known */
 } scan_block_ahead;
 
 /* Memory for keys, from the arena. */
@@ -441,6 +446,7 @@ struct scan_state
 	bool reverse;
 	uint32_t row_cells; /* cells of one wide_row, at most */
 	uint32_t row_limit; /* cells of one row, at most; UINT32_MAX: no limit */
+	uint64_t row_hint;	/* as in the spec */
 	bool operands;		/* as in the spec */
 	scan_filter filter;
 	predicates pred;

@@ -247,6 +247,44 @@ block_find_column(const block_cursor *c, const uint8_t *qual, uint32_t n, uint32
 
 /* ---------------------------------------------------------------- columns */
 
+#define NOTED_COLUMNS 1024 /* bytes of a stored form, at most */
+
+/* The stored form: what the head says of the qualifiers, and their bytes. */
+static inline void
+stored_columns(const block_cursor *c, wide_bytes part[3])
+{
+	const block_keys *k = &c->column_keys;
+
+	part[0] = (wide_bytes) {c->data + 8, 4};
+	part[1] = (wide_bytes) {c->data + 100, 12};
+	part[2] = (wide_bytes) {k->shared.p, (size_t) (k->rest.bytes + k->rest.nbytes - k->shared.p)};
+}
+
+wide_status
+block_columns_note(const block_cursor *c, buffer *out)
+{
+	wide_bytes part[3];
+
+	stored_columns(c, part);
+	out->len = 0;
+	for (int i = 0; i < 3 && part[2].len <= NOTED_COLUMNS; i++)
+		TRY(buffer_append(out, part[i].data, part[i].len));
+	return WIDE_OK;
+}
+
+bool
+block_columns_are(const block_cursor *c, const buffer *noted)
+{
+	wide_bytes part[3];
+	const uint8_t *p = noted->data;
+
+	stored_columns(c, part);
+	return noted->len == part[0].len + part[1].len + part[2].len &&
+		   memcmp(p, part[0].data, part[0].len) == 0 &&
+		   memcmp(p + part[0].len, part[1].data, part[1].len) == 0 &&
+		   memcmp(p + part[0].len + part[1].len, part[2].data, part[2].len) == 0;
+}
+
 static __attribute__((noinline)) wide_status
 parse_column(block_cursor *c, uint32_t column)
 {

@@ -148,6 +148,13 @@ extern wide_status block_row_at(const block_cursor *c, uint32_t from, const uint
 extern wide_status block_find_column(const block_cursor *c, const uint8_t *qual, uint32_t n,
 									 uint32_t *column, bool *exact);
 
+/* Puts the stored form of the block's columns into *out, or nothing if that is long.  Errors:
+ * WIDE_NOMEM. */
+extern wide_status block_columns_note(const block_cursor *c, buffer *out);
+
+/* Returns true if the block has the columns that were noted, with the same numbers. */
+extern bool block_columns_are(const block_cursor *c, const buffer *noted);
+
 /* Returns a column of a grid in *out; valid until block_open or block_close. */
 extern wide_status block_column_open(block_cursor *c, uint32_t column, const block_column **out);
 
@@ -173,6 +180,18 @@ block_column_of(const block_cursor *c, uint32_t at)
 	if (c->column.width == 0)
 		return c->columns > 1 ? at : 0;
 	return (uint32_t) block_number(&c->column, at);
+}
+
+/* Returns true if the block is a list of one column that each row has once.  *k is then this column
+ * as that of a grid would be; valid until block_open or block_close. */
+static inline bool
+block_is_column(const block_cursor *c, block_column *k)
+{
+	if ((c->flags & BLOCK_GRID) != 0 || c->columns != 1 || c->entries != c->rows ||
+		c->first.width != 0)
+		return false;
+	*k = (block_column) {.values = c->values};
+	return true;
 }
 
 /* Returns true if the row has the column.  *i: how many rows before it have the column. */

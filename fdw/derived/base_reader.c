@@ -8,6 +8,7 @@
 
 #include "miscadmin.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/resowner.h"
 
 #include "fdw/row/cell_read.h"
@@ -16,7 +17,6 @@
 #include "fdw/store/error.h"
 #include "fdw/store/store.h"
 #include "fdw/table/key_text.h"
-#include "fdw/xact/batch.h"
 
 int64
 wt_base_reader_present(void)
@@ -39,32 +39,34 @@ WtBaseReader *
 wt_base_reader_open(WtTable *t, const bool *read, Snapshot snapshot)
 {
 	WtBaseReader *r = palloc0(sizeof(WtBaseReader));
-	int natts = Max(1, t->natts);
 
 	r->t = t;
+	r->read = read;
 	r->snapshot = snapshot;
+	r->cxt = CurrentMemoryContext;
 	if (!wt_engine_table(t, false, &r->e))
 		elog(ERROR, "table \"%s\" is not stored", get_rel_name(t->relid));
+	return r;
+}
+
+/* Makes the row reader: INSERT of new rows reads none. */
+static void
+make_reader(WtBaseReader *r)
+{
+	MemoryContext old = MemoryContextSwitchTo(r->cxt);
+	int natts = Max(1, r->t->natts);
+
 	r->values = palloc0(sizeof(Datum) * natts);
 	r->nulls = palloc0(sizeof(bool) * natts);
 	r->stamps = palloc0(sizeof(int64) * natts);
 	initStringInfo(&r->range);
-	r->reader = wt_reader_make(t, &r->e, read, -1, NULL, 0, NULL, &r->spec);
+	r->reader = wt_reader_make(r->t, &r->e, r->read, -1, NULL, 0, NULL, &r->spec);
 	r->reader->floors = r->stamps;
 	r->reader->track = true;
 	r->ttls = r->reader->own_ttl = palloc0(sizeof(int64) * natts);
 	r->reader->floor_only = palloc0(sizeof(bool) * natts);
 	plan_all_cells(r);
-	return r;
-}
-
-WtBaseReader *
-wt_base_reader_open_committed(WtTable *t, const bool *read)
-{
-	WtBaseReader *r = wt_base_reader_open(t, read, NULL);
-
-	r->spec.own_mark = r->all.own_mark = WT_OWN_NONE;
-	return r;
+	MemoryContextSwitchTo(old);
 }
 
 /* Opens the scan, or moves it, to a range of keys. */
@@ -97,6 +99,8 @@ wt_base_reader_get(WtBaseReader *r, wide_bytes key)
 {
 	wide_range range;
 
+	if (r->reader == NULL)
+		make_reader(r);
 	resetStringInfo(&r->range);
 	range = wt_cell_read_row_range(key, &r->range);
 	go_to_rows(r, &range);
@@ -104,50 +108,16 @@ wt_base_reader_get(WtBaseReader *r, wide_bytes key)
 }
 
 bool
-wt_base_reader_is_untouched(WtBaseReader *r, wide_bytes key)
+wt_base_reader_is_untouched(const WtBaseReader *r, wide_bytes key)
 {
-	uint64 before;
-	wide_scan_stats stats;
-	WtEngineWork other;
-	bool found;
+	bool untouched;
+	wide_status st;
 
-	/* the scan would be opened again, and count from zero */
-	if (r->batch != wt_batch(false))
-		wt_base_reader_close(r);
-	r->batch = wt_batch(false);
-	before = r->scan != NULL ? r->scanned : 0;
-	found = wt_base_reader_get(r, key);
-	wt_engine_scan_work(r->scan, &stats, &other);
-	r->scanned = stats.cells_scanned;
-	return !found && stats.cells_scanned == before;
-}
-
-/* Callback for the first entry of a row: no more are wanted. */
-static wide_status
-note_entry(void *any, const wide_raw_cell *cell)
-{
-	*(bool *) any = true;
-	return WIDE_END;
-}
-
-bool
-wt_base_reader_is_stored(const WtBaseReader *r, wide_bytes key)
-{
-	bool any = false;
-
-	for (int i = 0; i < r->e.nall && !any; i++)
-	{
-		wide_status st;
-
-		do
-		{
-			CHECK_FOR_INTERRUPTS();
-			st = wide_raw_row(wt_store_db(), r->e.all[i], key, note_entry, &any);
-		} while (st == WIDE_INTERRUPTED);
-		if (st != WIDE_END && st != WIDE_NOTFOUND)
-			wt_error_check(st, "could not read a row");
-	}
-	return any;
+	while ((st = wide_row_untouched(wt_store_db(), r->e.all, r->e.nall, key, &untouched)) ==
+		   WIDE_INTERRUPTED)
+		CHECK_FOR_INTERRUPTS();
+	wt_error_check(st, "could not read");
+	return untouched;
 }
 
 /* Errors: 0A000: the cells of the row last read do not expire together. */
@@ -203,6 +173,9 @@ wt_base_reader_start(WtBaseReader *r)
 {
 	static const wide_range whole = {{(const uint8 *) "", 0}, {NULL, 0}};
 
+	plan_all_cells(r);
+	if (r->reader == NULL)
+		make_reader(r);
 	go_to_rows(r, &whole);
 }
 

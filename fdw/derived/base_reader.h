@@ -27,11 +27,10 @@ typedef struct WtBaseReader
 	int64 *ttls; /* of cells that have a time to live of their own; 0: none, or there is no row */
 
 	/* private */
+	MemoryContext cxt; /* of all that belongs to it */
+	const bool *read;
 	bool found;
-	/* at the last call of wt_base_reader_is_untouched() */
-	uint64 scanned;			  /* cells, since the scan was opened */
-	struct wide_batch *batch; /* of the transaction */
-	WtRowReader *reader;
+	WtRowReader *reader; /* NULL: nothing was read yet, and values, nulls and stamps are NULL */
 	wide_scan_spec spec;
 	WtEngineScan *scan; /* NULL: not open */
 	StringInfoData range;
@@ -44,9 +43,9 @@ typedef struct WtBaseReader
 extern int64 wt_base_reader_present(void);
 
 /*
- * Makes a reader of these columns; read: by column.  It lives in CurrentMemoryContext; what is open
- * belongs to the present (sub)transaction, and not to the statement, up to wt_base_reader_close().
- * Errors: XX000 if the table is not stored.
+ * Makes a reader of these columns; read: by column, must live as long.  It lives in
+ * CurrentMemoryContext; what is open belongs to the present (sub)transaction, and not to the
+ * statement, up to wt_base_reader_close(). Errors: XX000 if the table is not stored.
  */
 extern WtBaseReader *wt_base_reader_open(WtTable *t, const bool *read, Snapshot snapshot);
 
@@ -54,14 +53,11 @@ extern WtBaseReader *wt_base_reader_open(WtTable *t, const bool *read, Snapshot 
  * or valid until the next call. */
 extern bool wt_base_reader_get(WtBaseReader *r, wide_bytes key);
 
-/* The same, but it reads what is committed, without the transaction's own changes. */
-extern WtBaseReader *wt_base_reader_open_committed(WtTable *t, const bool *read);
-
 /*
- * Returns true if the store has nothing of the row in the columns that are read: neither values,
- * nor deleted ones, nor deletes.
+ * Returns true if the store has nothing of the row: neither values, nor deleted ones, nor deletes.
+ * What the transaction itself has changed does not count.
  */
-extern bool wt_base_reader_is_untouched(WtBaseReader *r, wide_bytes key);
+extern bool wt_base_reader_is_untouched(const WtBaseReader *r, wide_bytes key);
 
 /*
  * Sets *ts to the timestamp that all cells of the row last read have, in families that the table
@@ -71,11 +67,6 @@ extern bool wt_base_reader_is_untouched(WtBaseReader *r, wide_bytes key);
  * expire together.
  */
 extern bool wt_base_reader_timestamp(WtBaseReader *r, int64 *ts);
-
-/* Returns true if the store has an entry of the row in any family: a version, also one that has
- * expired or is not visible yet, or a delete.  The transaction's own changes are not in the store.
- */
-extern bool wt_base_reader_is_stored(const WtBaseReader *r, wide_bytes key);
 
 /*
  * Returns true if both have last read the same versions of all cells, or have found no row.

@@ -15,19 +15,16 @@
 #include "access/xact.h"
 #include "lib/stringinfo.h"
 #include "storage/ipc.h"
-#include "storage/lmgr.h"
-#include "storage/lockdefs.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-#include "fdw/ddl/binding.h"
 #include "fdw/ddl/engine_table.h"
 #include "fdw/derived/base_reader.h"
 #include "fdw/derived/entry.h"
 #include "fdw/derived/entry_row.h"
+#include "fdw/derived/followers.h"
 #include "fdw/derived/index.h"
-#include "fdw/derived/online_build.h"
 #include "fdw/derived/portion.h"
 #include "fdw/derived/unique.h"
 #include "fdw/row/cell_read.h"
@@ -40,54 +37,13 @@
 #include "fdw/xact/change.h"
 #include "fdw/xact/derive.h"
 
-/* A foreign table that has indexes or roll-ups. */
-typedef struct Base
-{
-	WtTable *t;
-	int n; /* indexes */
-	WtIndex **x;
-	WtEngineTable *xe; /* of each */
-	WtEntries *before; /* of the row under change, by index */
-	int nrollups;
-	WtRollup **r;
-	WtEngineTable *re;	/* of each */
-	WtPortion *portion; /* what the row under change has added, by roll-up */
-
-	bool *read;		/* by column: an index or a roll-up has it */
-	bool *no_ttl;	/* by column: of one that does not allow cells to expire by themselves */
-	bool *cell_ttl; /* by column: of an index that does */
-	bool row_no_ttl, row_cell_ttl; /* the same, of one that has all rows */
-	WtBaseReader *row;			   /* reads the newest state of a row */
-	WtBaseReader *committed;	   /* the same without what the transaction has changed */
-
-	int stored; /* of the row under change: the store has something; -1: not known yet */
-
-	/* REPEATABLE READ: what the transaction itself sees of it; else NULL */
-	WtBaseReader *seen;
-	SnapshotData snapshot;
-} Base;
-
-/* What follows from the rows of a stored table. */
-typedef struct Followers
-{
-	wide_table_id id;
-	uint64 invalidations; /* when this was made */
-	int n;
-	Base *bases;
-	bool all_locked; /* the transaction has locked all rows that it has changed */
-	int level;		 /* of the subtransaction that has made this, or has used it since */
-	MemoryContext cxt;
-	struct Followers *next;
-} Followers;
-
-static Followers *all = NULL; /* of this transaction, in TopTransactionContext */
-
 /* The row under change. */
 static struct
 {
-	Followers *of; /* NULL: there is none */
-	int level;	   /* of the subtransaction that changes it */
-	bool blind;	   /* nothing was read */
+	WtFollowers *of; /* NULL: there is none */
+	int level;		 /* of the subtransaction that changes it */
+	bool blind;		 /* nothing was read */
+	uint64 serial;	 /* of the definition through which it was changed last */
 	StringInfoData key;
 	MemoryContext cxt; /* of what is known of it; reset with the next row */
 } row;
@@ -95,105 +51,6 @@ static struct
 /* The level of the subtransaction that makes entries or portions; 0: none does.  That may call
  * functions of users, which must not change rows meanwhile. */
 static int making = 0;
-
-/* -------------------------------------------------------------- followers */
-
-/*
- * Finds the stored table of an index or a roll-up.  Returns false if definitions have changed since
- * there were `began` invalidations: it may be gone.
- */
-static bool
-find_table(Oid relid, WtTable *t, uint64 began, WtEngineTable *e)
-{
-	/* as a statement that changes it: waits for commands that define it, or drop it */
-	LockRelationOid(relid, RowExclusiveLock);
-	if (wt_table_invalidations() != began)
-		return false;
-	if (!wt_engine_table(t, false, e))
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("\"%s\" is not stored", get_rel_name(relid)),
-				 errhint("Drop it, and create it again.")));
-	return true;
-}
-
-/* Something follows from these columns.  cell_ttl: cells of them may expire by themselves.  rows:
- * and from each row. */
-static void
-add_columns(Base *b, const bool *read, bool cell_ttl, bool rows)
-{
-	for (int a = 0; a < b->t->natts; a++)
-	{
-		b->read[a] |= read[a];
-		if (cell_ttl)
-			b->cell_ttl[a] |= read[a];
-		else
-			b->no_ttl[a] |= read[a];
-	}
-	b->row_no_ttl |= rows && !cell_ttl;
-	b->row_cell_ttl |= rows && cell_ttl;
-}
-
-/* Returns false if definitions have changed meanwhile: an index may be gone. */
-static bool
-make_base(Base *b, WtTable *t, List *indexes, List *rollups)
-{
-	uint64 began = wt_table_invalidations();
-	ListCell *lc;
-
-	b->t = t;
-	b->r = palloc(sizeof(WtRollup *) * Max(1, list_length(rollups)));
-	b->re = palloc(sizeof(WtEngineTable) * Max(1, list_length(rollups)));
-	b->portion = palloc0(sizeof(WtPortion) * Max(1, list_length(rollups)));
-	b->read = palloc0(sizeof(bool) * Max(1, t->natts));
-	b->no_ttl = palloc0(sizeof(bool) * Max(1, t->natts));
-	b->cell_ttl = palloc0(sizeof(bool) * Max(1, t->natts));
-	b->x = palloc(sizeof(WtIndex *) * Max(1, list_length(indexes)));
-	b->xe = palloc(sizeof(WtEngineTable) * Max(1, list_length(indexes)));
-	b->before = palloc0(sizeof(WtEntries) * Max(1, list_length(indexes)));
-	foreach(lc, indexes)
-	{
-		WtIndex *x = lfirst(lc);
-
-		if (!find_table(x->relid, x->table, began, &b->xe[b->n]))
-			return false;
-		add_columns(b, x->read, x->table->cell_ttl,
-					x->map < 0 && !wt_key_column(x->table, 0)->optional);
-		b->x[b->n++] = x;
-	}
-	foreach(lc, rollups)
-	{
-		WtRollup *r = lfirst(lc);
-
-		if (!find_table(r->relid, r->table, began, &b->re[b->nrollups]))
-			return false;
-		if (r->building)
-			wt_online_build_ensure(r->table);
-		add_columns(b, r->read, false, true);
-		b->r[b->nrollups++] = r;
-	}
-	b->row = wt_base_reader_open(t, b->read, NULL);
-	b->committed = wt_base_reader_open_committed(t, b->read);
-	if (!IsolationUsesXactSnapshot())
-		return true;
-	b->snapshot = *GetTransactionSnapshot();
-	/* and all that the transaction has changed */
-	b->snapshot.curcid = PG_UINT32_MAX;
-	b->seen = wt_base_reader_open(t, b->read, &b->snapshot);
-	return true;
-}
-
-static void
-close_scans(Followers *f)
-{
-	for (int i = 0; i < f->n; i++)
-	{
-		wt_base_reader_close(f->bases[i].row);
-		wt_base_reader_close(f->bases[i].committed);
-		if (f->bases[i].seen != NULL)
-			wt_base_reader_close(f->bases[i].seen);
-	}
-}
 
 /* Errors: 0A000 in a function that is called while entries or portions are made. */
 static void
@@ -206,91 +63,18 @@ refuse_nested(void)
 						"have some")));
 }
 
-/* Returns: what follows from the rows of the stored table, of which one is about to change. */
-static Followers *
+static WtFollowers *
 followers_of(wide_table_id id)
 {
-	Followers *f = all;
-	MemoryContext cxt, old;
-	List *tables;
-	ListCell *lc;
-
 	refuse_nested();
-	while (f != NULL && f->id != id)
-		f = f->next;
-	if (f != NULL && f->invalidations == wt_table_invalidations())
-	{
-		/* the subtransaction that has made it has been released, and its locks are the parent's */
-		f->level = Min(f->level, GetCurrentTransactionNestLevel());
-		return f;
-	}
-	if (f == NULL)
-	{
-		f = MemoryContextAllocZero(TopTransactionContext, sizeof(Followers));
-		f->id = id;
-		f->next = all;
-		all = f;
-	}
-	f->level = GetCurrentTransactionNestLevel();
-	/* what was changed before may have been changed without a lock: the table had no indexes, or
-	 * its rows were declared to be written once */
-	f->all_locked = wt_batch(false) == NULL || wide_batch_mark(wt_batch(false)) == 0;
-	close_scans(f);
-	f->n = 0;
-	cxt = AllocSetContextCreate(TopTransactionContext, "widetable followers", ALLOCSET_SMALL_SIZES);
-	if (f->cxt != NULL)
-		MemoryContextDelete(f->cxt);
-	f->cxt = cxt;
-	old = MemoryContextSwitchTo(cxt);
-	do
-	{
-		/* locks are taken, and so others may change the definitions, while this is made */
-		f->invalidations = wt_table_invalidations();
-		f->n = 0;
-		tables = wt_binding_others(id, InvalidOid);
-		f->bases = palloc0(sizeof(Base) * Max(1, list_length(tables)));
-		foreach(lc, tables)
-		{
-			WtTable *t = wt_table_unlocked(lfirst_oid(lc));
-			List *indexes = t != NULL ? wt_index_list(t) : NIL,
-				 *rollups = t != NULL ? wt_index_rollups(t) : NIL;
-
-			if (indexes == NIL && rollups == NIL)
-				continue;
-			if (!make_base(&f->bases[f->n], t, indexes, rollups))
-				break;
-			f->n++;
-		}
-	} while (f->invalidations != wt_table_invalidations());
-	MemoryContextSwitchTo(old);
-	return f;
-}
-
-/* Finds out whether something follows from the rows of a table, and sets t->derived.  A command
- * that has dropped an index may have been rolled back since. */
-static wide_table_id
-find_derived(WtTable *t)
-{
-	WtEngineTable e;
-	uint64 now = wt_table_invalidations();
-
-	if (!wt_engine_table(t, false, &e))
-		return 0;
-	if (t->derived == WT_DERIVED_UNKNOWN || t->derived_at != now)
-	{
-		t->derived = wt_index_list_stored(e.table) != NIL || wt_index_rollups_stored(e.table) != NIL
-						 ? WT_DERIVED_SOME
-						 : WT_DERIVED_NONE;
-		t->derived_at = now;
-	}
-	return e.table;
+	return wt_followers_of(id);
 }
 
 /* ------------------------------------------------------------------- rows */
 
 /* Errors: 40001 if the transaction does not see the row as it was last read. */
 static void
-check_seen(Base *b, wide_bytes key)
+check_seen(WtFollowedTable *b, wide_bytes key)
 {
 	bool same;
 
@@ -311,7 +95,7 @@ check_seen(Base *b, wide_bytes key)
 
 /* Returns what the row that was read adds to the roll-up. */
 static WtPortion
-portion_of(const Base *b, const WtRollup *r)
+portion_of(const WtFollowedTable *b, const WtRollup *r)
 {
 	int64 ts = WIDE_TS_AUTO;
 
@@ -325,7 +109,7 @@ portion_of(const Base *b, const WtRollup *r)
  * adds to each roll-up; none, if there is no row.
  */
 static void
-read_row(Base *b, wide_bytes key, WtEntries *entries, WtPortion *portions)
+read_row(WtFollowedTable *b, wide_bytes key, WtEntries *entries, WtPortion *portions)
 {
 	bool exists = wt_base_reader_get(b->row, key);
 	const WtBaseReader *r = b->row;
@@ -347,7 +131,7 @@ lock_values(const WtIndex *x, const WtEngineTable *e, const WtEntry *entry)
 
 /* Deletes the entries that the row has no longer, and then puts the others that it has. */
 static void
-replace_entries(Base *b, int i, const WtEntries *before, const WtEntries *after)
+replace_entries(WtFollowedTable *b, int i, const WtEntries *before, const WtEntries *after)
 {
 	const WtIndex *x = b->x[i];
 	const WtEngineTable *e = &b->xe[i];
@@ -388,7 +172,7 @@ replace_entries(Base *b, int i, const WtEntries *before, const WtEntries *after)
 }
 
 static void
-begin_row(Followers *f, wide_bytes key, bool blind)
+begin_row(WtFollowers *f, const WtTable *t, wide_bytes key, bool blind)
 {
 	MemoryContext old;
 
@@ -401,6 +185,7 @@ begin_row(Followers *f, wide_bytes key, bool blind)
 	appendBinaryStringInfo(&row.key, (const char *) key.data, (int) key.len);
 	row.level = GetCurrentTransactionNestLevel();
 	row.blind = blind;
+	row.serial = t->serial;
 	if (!blind)
 	{
 		wt_row_lock(f->id, key, false);
@@ -420,23 +205,30 @@ begin_row(Followers *f, wide_bytes key, bool blind)
 static void
 before(WtTable *t, wide_bytes key)
 {
-	wide_table_id id = find_derived(t);
-	Followers *f;
+	bool same = row.of != NULL && wt_bytes_cmp(wt_bytes_of(&row.key), key) == 0;
+	wide_table_id id;
+	WtFollowers *f;
 
+	if (same && row.serial == t->serial)
+		return;
+	id = wt_followers_find(t);
 	if (t->derived != WT_DERIVED_SOME)
 		return;
-	if (row.of != NULL && row.of->id == id && wt_bytes_cmp(wt_bytes_of(&row.key), key) == 0)
+	if (same && row.of->id == id)
+	{
+		row.serial = t->serial;
 		return;
+	}
 	wt_derive_settle();
 	f = followers_of(id);
 	if (f->n > 0)
-		begin_row(f, key, false);
+		begin_row(f, t, key, false);
 }
 
 static void
 settle(void)
 {
-	Followers *f = row.of;
+	WtFollowers *f = row.of;
 	MemoryContext old;
 
 	row.of = NULL;
@@ -446,7 +238,7 @@ settle(void)
 	making = GetCurrentTransactionNestLevel();
 	for (int k = 0; k < f->n; k++)
 	{
-		Base *b = &f->bases[k];
+		WtFollowedTable *b = &f->bases[k];
 		WtEntries *after = palloc(sizeof(WtEntries) * Max(1, b->n));
 		WtPortion *portion = palloc(sizeof(WtPortion) * Max(1, b->nrollups));
 
@@ -462,7 +254,7 @@ settle(void)
 }
 
 static bool
-any_unique(const Followers *f)
+any_unique(const WtFollowers *f)
 {
 	for (int k = 0; k < f->n; k++)
 		for (int i = 0; i < f->bases[k].n; i++)
@@ -475,10 +267,10 @@ any_unique(const Followers *f)
 static void
 leave(WtTable *t, wide_bytes key)
 {
-	wide_table_id id = find_derived(t);
+	wide_table_id id = wt_followers_find(t);
 	WtEntries none = {0};
 	MemoryContext old;
-	Followers *f;
+	WtFollowers *f;
 
 	if (t->derived != WT_DERIVED_SOME)
 		return;
@@ -486,7 +278,7 @@ leave(WtTable *t, wide_bytes key)
 	f = followers_of(id);
 	if (!any_unique(f))
 		return;
-	begin_row(f, key, false);
+	begin_row(f, t, key, false);
 	row.of = NULL;
 	old = MemoryContextSwitchTo(row.cxt);
 	making = GetCurrentTransactionNestLevel();
@@ -502,7 +294,7 @@ leave(WtTable *t, wide_bytes key)
 /* Returns the column of the foreign table that an index reads and that shows the cell, or the map
  * that shows it; -1: there is none. */
 static int
-indexed_column(const Base *b, wide_family_id family, wide_bytes qual)
+indexed_column(const WtFollowedTable *b, wide_family_id family, wide_bytes qual)
 {
 	for (int i = 0; i < b->t->natts; i++)
 	{
@@ -537,7 +329,7 @@ fix_timestamp(WtTable *t, wide_family_id family, wide_bytes key, wide_bytes qual
 /* Returns the timestamp of the newest version of an indexed cell if the commit would assign one
  * that may be below; else PG_INT64_MIN. */
 static int64
-ahead(Base *b, int col, wide_family_id family, wide_bytes key, wide_bytes qual)
+ahead(WtFollowedTable *b, int col, wide_family_id family, wide_bytes key, wide_bytes qual)
 {
 	WtCellRef ref = wt_cell_read_ref(family, qual);
 
@@ -553,14 +345,12 @@ ahead(Base *b, int col, wide_family_id family, wide_bytes key, wide_bytes qual)
  * drops it: then that would show, and have no entry. Errors: 0A000.
  */
 static void
-check_stated(Base *b, wide_bytes key, int64 ts, int64 ttl_us)
+check_stated(WtFollowedTable *b, wide_bytes key, int64 ts, int64 ttl_us)
 {
 	bool above = ts > wt_base_reader_present();
 
 	if (b->stored < 0)
-		/* what is committed and not published yet is only read */
-		b->stored = wt_base_reader_get(b->committed, key) ||
-					wt_base_reader_is_stored(b->committed, key);
+		b->stored = !wt_base_reader_is_untouched(b->row, key);
 	if (above ? ttl_us == 0 : !b->stored)
 		return;
 	ereport(ERROR,
@@ -575,11 +365,11 @@ static int64
 before_put(WtTable *t, wide_family_id family, wide_bytes key, wide_bytes qual, int64 ts,
 		   int64 floor_ts, int64 ttl_us)
 {
-	Followers *f = row.of;
+	WtFollowers *f = row.of;
 
 	for (int i = 0; f != NULL && i < f->n; i++)
 	{
-		Base *b = &f->bases[i];
+		WtFollowedTable *b = &f->bases[i];
 		int col = indexed_column(b, family, qual);
 
 		if (ttl_us > 0 && (b->row_no_ttl || (col >= 0 && b->no_ttl[col])))
@@ -608,7 +398,7 @@ before_put(WtTable *t, wide_family_id family, wide_bytes key, wide_bytes qual, i
 
 /* Returns true if no row is written twice, as the definition of the table says. */
 static bool
-is_written_once(const Base *b)
+is_written_once(const WtFollowedTable *b)
 {
 	for (int i = 0; i < b->n; i++)
 		if (!b->x[i]->immutable)
@@ -621,7 +411,7 @@ is_written_once(const Base *b)
 
 /* Returns true if all columns that something is derived of show what INSERT and COPY write. */
 static bool
-is_exact(const Base *b)
+is_exact(const WtFollowedTable *b)
 {
 	for (int i = 0; i < b->n; i++)
 		if (!b->x[i]->exact)
@@ -635,25 +425,25 @@ is_exact(const Base *b)
 /* Locks the row, unless the caller has just done that.  Returns true if there is nothing of it, and
  * so nothing either that would hide what is put now. */
 static bool
-is_new(Followers *f, wide_bytes key, bool locked)
+is_new(WtFollowers *f, wide_bytes key, bool locked)
 {
 	size_t locks = wt_row_lock_held();
 
 	if (!locked)
 		wt_row_lock(f->id, key, false);
 	return f->all_locked && (locked || wt_row_lock_held() > locks) &&
-		   wt_base_reader_is_untouched(f->bases[0].committed, key);
+		   wt_base_reader_is_untouched(f->bases[0].row, key);
 }
 
 bool
 wt_row_change_begin_insert(WtTable *t, wide_bytes key, bool locked)
 {
 	wide_table_id id;
-	Followers *f;
+	WtFollowers *f;
 
 	if (wt_table_is_followed_by_none(t))
 		return false;
-	id = find_derived(t);
+	id = wt_followers_find(t);
 	if (t->derived != WT_DERIVED_SOME)
 		return false;
 	wt_derive_settle();
@@ -666,7 +456,7 @@ wt_row_change_begin_insert(WtTable *t, wide_bytes key, bool locked)
 			return false;
 	if (!is_written_once(&f->bases[0]) && (!is_exact(&f->bases[0]) || !is_new(f, key, locked)))
 		return false;
-	begin_row(f, key, true);
+	begin_row(f, t, key, true);
 	return true;
 }
 
@@ -675,7 +465,7 @@ wt_row_change_begin_insert(WtTable *t, wide_bytes key, bool locked)
  * Errors: 40001 if the transaction does not see the other row as it is.
  */
 static bool
-is_taken(Base *b, int i, const Datum *values, const bool *nulls)
+is_taken(WtFollowedTable *b, int i, const Datum *values, const bool *nulls)
 {
 	const WtIndex *x = b->x[i];
 	WtEntries entries = x->table->unique ? wt_entry_make(x, values, nulls, NULL, NULL)
@@ -703,8 +493,8 @@ is_taken(Base *b, int i, const Datum *values, const bool *nulls)
 bool
 wt_row_change_conflicts(WtTable *t, const Datum *values, const bool *nulls)
 {
-	wide_table_id id = wt_table_is_followed_by_none(t) ? 0 : find_derived(t);
-	Followers *f;
+	wide_table_id id = wt_table_is_followed_by_none(t) ? 0 : wt_followers_find(t);
+	WtFollowers *f;
 	bool taken = false;
 
 	if (id == 0 || t->derived != WT_DERIVED_SOME)
@@ -722,7 +512,7 @@ wt_row_change_conflicts(WtTable *t, const Datum *values, const bool *nulls)
 void
 wt_row_change_inserted(WtTable *t, const Datum *values, const bool *nulls)
 {
-	Followers *f = row.of;
+	WtFollowers *f = row.of;
 	MemoryContext old;
 	WtEntries none = {0};
 	WtPortion no_portion = {0};
@@ -750,26 +540,15 @@ wt_row_change_inserted(WtTable *t, const Datum *values, const bool *nulls)
 
 /* -------------------------------------------------------------------- end */
 
-static void
-rest(void)
-{
-	for (Followers *f = all; f != NULL; f = f->next)
-		close_scans(f);
-}
-
 /*
- * What subtransactions of this level or deeper have found out is void: of a subtransaction that is
- * rolled back, which may have changed definitions and loses its locks; of all at the end of the
- * transaction.  The scans are closed, by rest() or by the end of the transaction.
- *
- * The rest stays, and may be in use: a function of a user, called between two changes of a row or
- * while its entries are made, may roll back a subtransaction of its own.
+ * What subtransactions of this level or deeper know of the row under change is void, and what they
+ * have found out of tables.  The rest stays, and may be in use: a function of a user, called
+ * between two changes of a row or while its entries are made, may roll back a subtransaction of its
+ * own.
  */
 static void
 forget(int level)
 {
-	Followers **at = &all, *f;
-
 	/* by a command, and not at the end of a transaction, a subtransaction or the process */
 	if (IsTransactionState() && !proc_exit_inprogress)
 		refuse_nested();
@@ -777,24 +556,13 @@ forget(int level)
 		making = 0;
 	if (row.level >= level)
 		row.of = NULL;
-	while ((f = *at) != NULL)
-	{
-		if (f->level < level)
-		{
-			at = &f->next;
-			continue;
-		}
-		*at = f->next;
-		if (f->cxt != NULL)
-			MemoryContextDelete(f->cxt);
-		pfree(f);
-	}
+	wt_followers_forget(level);
 }
 
 void
 wt_row_change_init(void)
 {
-	static const WtDerive derive = {before, before_put, leave, settle, rest, forget};
+	static const WtDerive derive = {before, before_put, leave, settle, wt_followers_rest, forget};
 
 	wt_derive_register(&derive);
 }

@@ -30,6 +30,7 @@
 #include "fdw/key/key_value.h"
 #include "fdw/key/part.h"
 #include "fdw/row/map.h"
+#include "fdw/row/reader_key.h"
 #include "fdw/row/reader_span.h"
 #include "fdw/row/reader_value.h"
 #include "fdw/row/scan_set.h"
@@ -357,6 +358,7 @@ wt_reader_make(WtTable *t, WtEngineTable *e, const bool *columns, int strict_fam
 		if (r->wanted[a] && t->columns[a].role == WT_KEY)
 			r->need_part[t->columns[a].part] = true;
 	}
+	wt_reader_key_note(r);
 	if (t->cells_layout)
 	{
 		WtTimes times = wt_cell_version_times(t, tests, ntests, args, &spec->show_min,
@@ -579,6 +581,8 @@ decode_key(WtRowReader *r, wide_bytes key, Datum *values, bool *nulls)
 {
 	WtTable *t = r->t;
 
+	if (wt_reader_key_decode(r, key, values, nulls))
+		return true;
 	/* decode all parts, because which keys are skipped must not depend on the wanted columns */
 	if (!wt_rowkey_decode(t, key, t->bad_key_skip ? NULL : r->need_part, r->part_values,
 						  r->part_nulls))

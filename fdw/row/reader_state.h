@@ -49,6 +49,16 @@ typedef struct WtReadFamily
 	int *maps; /* indexes of the wanted map columns of this family */
 } WtReadFamily;
 
+/* A part of the key whose bytes are a number */
+typedef struct WtKeyNumber
+{
+	const WtColumn *column;
+	int att;	  /* index into columns; -1: not wanted */
+	int bytes;	  /* 1, 2, 4 or 8 */
+	uint64 flip;  /* the bits that differ from those of the value */
+	bool integer; /* then it is the value; else wt_decode_number decodes it */
+} WtKeyNumber;
+
 /* A column of a span, and the columns that it fills */
 typedef struct WtSpanTarget
 {
@@ -63,8 +73,10 @@ struct WtRowReader
 	WtTable *t;
 
 	/* what is read */
-	bool *wanted;	 /* by attribute */
-	bool *need_part; /* by key part */
+	bool *wanted;		  /* by attribute */
+	bool *need_part;	  /* by key part */
+	WtKeyNumber *numbers; /* the parts of the key, if all are numbers */
+	int numbers_len;	  /* bytes of such a key; 0: others are in it, too */
 	int nfamilies;
 	int families_cap;		/* allocated entries, here and in the specification */
 	WtReadFamily *families; /* in step with the specification's */

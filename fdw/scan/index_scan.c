@@ -21,6 +21,10 @@
 #define FIRST_BATCH 64
 #define LAST_BATCH	4096
 
+/* Room at first: mostly one row is looked up. */
+#define FIRST_KEYS 4
+#define KEY_BYTES  64
+
 struct WtIndexScan
 {
 	WtIndex *x;
@@ -32,6 +36,12 @@ struct WtIndexScan
 	/* an entry, by column of the projection */
 	Datum *values;
 	bool *nulls;
+
+	/* the batch: for WtRanges, with bytes in WtScanRanges.cxt */
+	int nkeys;
+	wide_range *keys;
+	int cap;
+	StringInfoData key; /* scratch */
 
 	/* of a timed index: the rows that were found, which may have several entries; NULL: none */
 	HTAB *found;
@@ -78,6 +88,10 @@ wt_index_scan_make(WtIndex *x, WtScanState *scan, WtFetch fetch)
 	s->batch = FIRST_BATCH;
 	s->values = palloc0(sizeof(Datum) * x->projection->natts);
 	s->nulls = palloc0(sizeof(bool) * x->projection->natts);
+	s->cap = FIRST_KEYS;
+	s->keys = palloc(sizeof(wide_range) * s->cap);
+	s->key.maxlen = KEY_BYTES;
+	s->key.data = palloc(s->key.maxlen);
 	return s;
 }
 
@@ -125,30 +139,34 @@ cmp_range(const wide_range *a, const wide_range *b)
 #include "lib/sort_template.h"
 
 /* Adds the range of the row that the present entry belongs to, unless it was found before. */
-static int
-add_key(WtIndexScan *s, wide_range *out)
+static void
+add_key(WtIndexScan *s)
 {
-	StringInfoData key;
-	wide_bytes b;
+	wide_bytes key;
+	uint8 *copy;
 
-	initStringInfo(&key);
-	wt_rowkey_from_slot(s->x->base, s->values, s->nulls, &key);
-	b = wt_bytes_of(&key);
-	if (!is_first(s, b))
-		return 0;
+	resetStringInfo(&s->key);
+	wt_rowkey_from_slot(s->x->base, s->values, s->nulls, &s->key);
+	key = wt_bytes_of(&s->key);
+	if (!is_first(s, key))
+		return;
+	if (s->nkeys == s->cap)
+	{
+		s->cap *= 2;
+		s->keys = repalloc(s->keys, sizeof(wide_range) * s->cap);
+	}
 	/* with the zero byte behind it, it is the upper end */
-	appendStringInfoChar(&key, '\0');
-	*out = (wide_range) {{(uint8 *) key.data, b.len}, {(uint8 *) key.data, b.len + 1}};
-	return 1;
+	copy = palloc(key.len + 1);
+	memcpy(copy, key.data, key.len);
+	copy[key.len] = 0;
+	s->keys[s->nkeys++] = (wide_range) {{copy, key.len}, {copy, key.len + 1}};
 }
 
 bool
 wt_index_scan_next(WtScanState *st)
 {
 	WtIndexScan *s = st->index;
-	WtRanges *r = &st->range.ranges;
-	int batch = s->scan->ordered ? 1 : s->batch, n = 0;
-	wide_range *keys;
+	int batch = s->scan->ordered ? 1 : s->batch;
 	MemoryContext old;
 
 	if (s->over)
@@ -156,27 +174,25 @@ wt_index_scan_next(WtScanState *st)
 	s->batch = Min(s->batch * 2, LAST_BATCH);
 	MemoryContextReset(st->range.cxt);
 	old = MemoryContextSwitchTo(st->range.cxt);
-	keys = palloc(sizeof(wide_range) * batch);
-	while (n < batch && !s->over)
+	s->nkeys = 0;
+	while (s->nkeys < batch && !s->over)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (s->fetch(s->scan, s->values, s->nulls))
-			n += add_key(s, &keys[n]);
+			add_key(s);
 		else
 			s->over = true;
 	}
-	if (n > 1)
-		sort_keys(keys, n);
-	memset(r, 0, sizeof(*r));
-	r->nbuckets = 1;
-	r->parts = s->x->base->nkeys;
-	r->points = r->total = n;
-	r->n = palloc(sizeof(int));
-	r->n[0] = n;
-	r->ranges = palloc(sizeof(wide_range *));
-	r->ranges[0] = keys;
 	MemoryContextSwitchTo(old);
-	return n > 0;
+	if (s->nkeys > 1)
+		sort_keys(s->keys, s->nkeys);
+	st->range.ranges = (WtRanges) {.nbuckets = 1,
+								   .parts = s->x->base->nkeys,
+								   .points = s->nkeys,
+								   .total = s->nkeys,
+								   .n = &s->nkeys,
+								   .ranges = &s->keys};
+	return s->nkeys > 0;
 }
 
 void

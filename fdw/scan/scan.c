@@ -288,6 +288,14 @@ ranges_of(const WtScanState *st, int b, int *n)
 	return st->chunk.shared != NULL ? st->chunk.ranges : st->range.ranges.ranges[b];
 }
 
+/* Returns how many rows of the engine are probably read; 0: not known.  In the layout cells each of
+ * them gives several. */
+static uint64
+row_hint(const WtScanState *st)
+{
+	return st->t->cells_layout && st->t->engine == NULL ? 0 : (uint64) st->limit;
+}
+
 /* Makes the reader and the specification, in CurrentMemoryContext. */
 static void
 make_reader(WtScanState *st)
@@ -307,7 +315,7 @@ make_reader(WtScanState *st)
 	}
 	if (st->t->cells_layout && st->limit > 0 && st->limit < MAX_ROW_CELLS)
 		o->spec.row_cells = (uint32_t) Max(st->limit, MIN_ROW_CELLS);
-	o->spec.row_hint = (uint64_t) st->limit;
+	o->spec.row_hint = row_hint(st);
 	limit_times(st, &o->spec);
 	wt_cell_predicate_attach(&st->range.predicates, st->t, &st->e, o->reader, &o->spec);
 	if (st->cond.nleaves > 0)
@@ -365,7 +373,7 @@ open_cached(WtScanState *st)
 
 	st->opens++;
 	st->open.state = WT_OPEN_ALL;
-	wt_engine_scan_reuse_ranges(st->open.set.scans[0], ranges, n);
+	wt_engine_scan_reuse_ranges(st->open.set.scans[0], ranges, n, row_hint(st));
 }
 
 static void

@@ -357,10 +357,16 @@ wt_decode_is_fixed(const WtColumn *c)
 }
 
 bool
+wt_decode_number(const WtColumn *c, uint64 v, Datum *value)
+{
+	return fixed_datum(c, v, c->enc == WT_ENC_ORDERED, value) == NULL;
+}
+
+bool
 wt_decode_fixed(const WtColumn *c, const uint8 *data, size_t len, Datum *value)
 {
 	return len == (size_t) wt_encoding_length(c->typid, c->enc) &&
-		   fixed_datum(c, get_be(data, (int) len), c->enc == WT_ENC_ORDERED, value) == NULL;
+		   wt_decode_number(c, get_be(data, (int) len), value);
 }
 
 static const char *

@@ -25,6 +25,10 @@ extern bool wt_decode_is_fixed(const WtColumn *c);
 /* As wt_decode_soft for such a column.  Returns false if the bytes do not decode. */
 extern bool wt_decode_fixed(const WtColumn *c, const uint8 *data, size_t len, Datum *value);
 
+/* The same; v is the number that the bytes are, and they are as many as the column's encoding
+ * takes. */
+extern bool wt_decode_number(const WtColumn *c, uint64 v, Datum *value);
+
 /* Returns how many of the bytes a self-delimiting value (ordered numeric, inet) takes, 0 if they do
  * not begin with one.  flip: 0xFF for bytes of a descending key part, which are inverted; else 0.
  */

@@ -248,9 +248,10 @@ wt_engine_scan_reuse(WtEngineScan *s, Snapshot snapshot)
 }
 
 void
-wt_engine_scan_reuse_ranges(WtEngineScan *s, const wide_range *ranges, int nranges)
+wt_engine_scan_reuse_ranges(WtEngineScan *s, const wide_range *ranges, int nranges, uint64 row_hint)
 {
-	wt_error_check(wide_scan_reuse(s->head.scan, s->snap->ws), "could not read");
+	s->spec.row_hint = row_hint;
+	wt_error_check(wide_scan_reuse(s->head.scan, s->snap->ws, row_hint), "could not read");
 	wt_engine_scan_restart(s, ranges, nranges);
 }
 

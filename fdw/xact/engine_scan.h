@@ -105,11 +105,12 @@ extern bool wt_engine_scan_keep(WtEngineScan *s);
 /*
  * Gives a kept scan to the present statement, with a snapshot as
  * wt_engine_scan_hold_snapshot() takes it.  wt_engine_scan_reuse_ranges() gives it the
- * first ranges; without these it may be kept again.
+ * first ranges, and the row_hint of its specification; without these it may be kept again.
  * Requires: the transaction has no batch, and the scan is for what it was opened for.
  */
 extern void wt_engine_scan_reuse(WtEngineScan *s, Snapshot snapshot);
-extern void wt_engine_scan_reuse_ranges(WtEngineScan *s, const wide_range *ranges, int nranges);
+extern void wt_engine_scan_reuse_ranges(WtEngineScan *s, const wide_range *ranges, int nranges,
+										uint64 row_hint);
 
 /* Frees a kept scan. */
 extern void wt_engine_scan_free_kept(WtEngineScan *s);

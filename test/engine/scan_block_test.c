@@ -150,7 +150,8 @@ ask(question *q, uint64_t *r)
 								.nranges = n,
 								.reverse = rnd(r) % 5 == 0,
 								.row_cells = rnd(r) % 4 == 0 ? 3 : 0,
-								.row_limit = rnd(r) % 5 == 0 ? 2 : 0};
+								.row_limit = rnd(r) % 5 == 0 ? 2 : 0,
+								.row_hint = rnd(r) % 3 == 0 ? rnd(r) % 100 : 0};
 	for (int i = 0; i < q->spec.nfamilies; i++)
 		ask_family(q, r, i);
 	if (rnd(r) % 6 == 0)
@@ -788,12 +789,141 @@ keys_stay(void **state)
 	store_drop(&s);
 }
 
+/* As many rows are read ahead as the caller says it reads; then more each time, as without. */
+static void
+expected_rows(void **state)
+{
+	store s;
+	wide_family_options opt;
+	wide_family_id f;
+	wide_snapshot *snap;
+	wide_range all = {{(const uint8_t *) "", 0}, {NULL, 0}};
+	wide_scan_family fams = {.want = WIDE_WANT_ALL};
+	wide_scan_spec spec = {
+		.families = &fams, .nfamilies = 1, .ranges = &all, .nranges = 1, .row_hint = 70};
+	const int hinted[] = {64, 6, 1, 2, 4}, reused[] = {3, 1, 2, 4}, parked[] = {1, 2, 4};
+	wide_scan *scan;
+	wide_row row;
+
+	store_init(&s);
+	assert_ok(store_open(&s));
+	wide_family_defaults(&opt);
+	opt.block_size = 1 << 20; /* all rows in one block */
+	store_table(&s, &opt, 1, &table, &f);
+	fams.id = f;
+	for (int i = 0; i < 200; i++)
+	{
+		char key[16];
+
+		snprintf(key, sizeof key, "%03d", i);
+		store_put(&s, f, key, "a", 1, "value");
+	}
+	assert_ok(wide_flush(s.db));
+	assert_ok(snapshot_take(s.db, NULL, NULL, &snap));
+	assert_ok(wide_scan_open(s.db, snap, &spec, &scan));
+	for (int how = 0; how < 3; how++)
+	{
+		const int *n = how == 0 ? hinted : how == 1 ? reused : parked;
+
+		for (int i = 0; i < (how == 0 ? 5 : how == 1 ? 4 : 3); i++)
+		{
+			assert_ok(wide_scan_next(scan, &row));
+			assert_int_equal(scan->nahead, n[i]);
+			scan->given = scan->nahead;
+		}
+		if (how == 1)
+			wide_scan_park(scan);
+		if (how > 0)
+			continue;
+		assert_true(wide_scan_set_aside(scan));
+		assert_ok(wide_scan_reuse(scan, snap, 3));
+		assert_ok(wide_scan_restart(scan, &all, 1, 0));
+	}
+	wide_scan_close(scan);
+	wide_snapshot_release(snap);
+	store_drop(&s);
+}
+
+/* A list of one column that each row has once is read as a grid: rows come with their own values,
+ * as cells and in spans, forward, backward and one by one. */
+static void
+one_column(void **state)
+{
+	store s;
+	wide_family_options opt;
+	wide_family_id f;
+	wide_snapshot *snap;
+	wide_range all = {{(const uint8_t *) "", 0}, {NULL, 0}};
+	wide_bytes qual = text("a");
+	wide_scan_family fams = {
+		.want = WIDE_WANT_COLUMNS, .quals = &qual, .nquals = 1, .max_versions = 1};
+	wide_scan_spec spec = {.families = &fams, .nfamilies = 1, .ranges = &all, .nranges = 1};
+
+	store_init(&s);
+	assert_ok(store_open(&s));
+	wide_family_defaults(&opt);
+	opt.block_size = 1 << 20; /* all rows in one block */
+	store_table(&s, &opt, 1, &table, &f);
+	fams.id = f;
+	for (int i = 0; i < 300; i++)
+	{
+		char key[16], value[32];
+
+		snprintf(key, sizeof key, "%03d", i);
+		snprintf(value, sizeof value, "%d%.*s", i, i % 11, "0123456789");
+		store_put(&s, f, key, "a", 1 + i % 7, value);
+	}
+	assert_ok(wide_flush(s.db));
+	assert_ok(snapshot_take(s.db, NULL, NULL, &snap));
+	for (int how = 0; how < 8; how++)
+	{
+		wide_scan *scan;
+		wide_row row;
+		int n = 0;
+
+		scan_block_off = (how & 1) != 0;
+		spec.by_column = (how & 2) != 0;
+		spec.reverse = (how & 4) != 0;
+		assert_ok(wide_scan_open(s.db, snap, &spec, &scan));
+		for (; wide_scan_next(scan, &row) == WIDE_OK; n++)
+		{
+			int i = spec.reverse ? 299 - n : n;
+			char want[32];
+			wide_bytes got;
+
+			snprintf(want, sizeof want, "%d%.*s", i, i % 11, "0123456789");
+			if (row.span != NULL)
+			{
+				assert_true(row.span[0].there >> row.span_row & 1);
+				got = row.span[0].values[row.span_row];
+			}
+			else
+			{
+				assert_int_equal(row.ncells, 1);
+				assert_int_equal(row.cells[0].ts, 1 + i % 7);
+				got = row.cells[0].value;
+			}
+			assert_int_equal(got.len, strlen(want));
+			assert_memory_equal(got.data, want, got.len);
+		}
+		assert_int_equal(n, 300);
+		if (!scan_block_off && !spec.reverse)
+			assert_true(scan_state_of(scan)->families[0].runs[0].grid);
+		wide_scan_close(scan);
+	}
+	scan_block_off = false;
+	wide_snapshot_release(snap);
+	store_drop(&s);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers_coincide), cmocka_unit_test(rejected_backwards),
-		cmocka_unit_test(both_ways), cmocka_unit_test(disorder), cmocka_unit_test(keys_stay)};
+		cmocka_unit_test(both_ways),		cmocka_unit_test(disorder),
+		cmocka_unit_test(keys_stay),		cmocka_unit_test(expected_rows),
+		cmocka_unit_test(one_column)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -803,6 +803,49 @@ test_tombstones_and_raw(void **state)
 	store_drop(&s);
 }
 
+static bool
+untouched(store *s, int nfamilies, const char *key)
+{
+	bool is;
+
+	assert_ok(wide_row_untouched(s->db, fam, nfamilies, text(key), &is));
+	return is;
+}
+
+/* A row is touched by values, deleted or not, and by deletes, in memtables and files; not by those
+ * of other rows, nor by a batch that is not committed. */
+static void
+test_untouched(void **state)
+{
+	store s;
+	wide_batch *b;
+
+	(void) state;
+	begin(&s, 3, WIDE_BLOOM_ROW);
+	store_put(&s, fam[0], "a", "q", 10, "v");
+	store_put(&s, fam[1], "b", "q", 10, "v");
+	store_delete(&s, WIDE_DELETE_FAMILY, fam[0], "c", "", WIDE_TS_MAX);
+	store_put(&s, fam[0], "d", "q", 10, "v");
+	store_delete(&s, WIDE_DELETE_COLUMN, fam[0], "d", "q", 20);
+	assert_ok(wide_batch_new(s.db, &b));
+	assert_ok(wide_batch_put(b, fam[0], text("bb"), text("q"), WIDE_TS_AUTO, INT64_MIN, 0,
+							 text("v")));
+	for (int files = 0; files < 2; files++)
+	{
+		assert_false(untouched(&s, 2, "a"));
+		assert_false(untouched(&s, 2, "b"));
+		assert_true(untouched(&s, 1, "b")); /* it has something in the other family only */
+		assert_false(untouched(&s, 2, "c"));
+		assert_false(untouched(&s, 2, "d"));
+		assert_true(untouched(&s, 2, "0"));
+		assert_true(untouched(&s, 2, "bb"));
+		assert_true(untouched(&s, 2, "e"));
+		assert_ok(wide_flush(s.db));
+	}
+	wide_batch_free(b);
+	store_drop(&s);
+}
+
 int
 main(void)
 {
@@ -818,6 +861,7 @@ main(void)
 		cmocka_unit_test(test_moves_on),
 		cmocka_unit_test(test_interrupt),
 		cmocka_unit_test(test_tombstones_and_raw),
+		cmocka_unit_test(test_untouched),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

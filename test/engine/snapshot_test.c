@@ -436,7 +436,7 @@ test_set_aside(void **state)
 			back += use_held && wide_snapshot_lsn(held) < wide_snapshot_lsn(snap);
 			(void) snapshot_excluded(use_held ? held : snap, &n);
 			excluding += n > 0;
-			assert_ok(wide_scan_reuse(scan, use_held ? held : snap));
+			assert_ok(wide_scan_reuse(scan, use_held ? held : snap, (uint64_t) (i % 10)));
 			assert_ok(wide_scan_restart(scan, &all, 1, 0));
 			read_all(scan, &old);
 			assert_ok(wide_scan_open(s.db, use_held ? held : snap, &spec, &again));
