@@ -94,6 +94,9 @@ EXPLAIN (COSTS OFF) SELECT sum(n) FROM by_day WHERE url = '/p1';
 SELECT (SELECT sum(n) FROM by_day WHERE url = '/p1') = (SELECT count(*) FROM visits WHERE url = '/p1') AS same,
 	(SELECT count(*) FROM by_day) = (SELECT count(*) FROM expected) AS same_groups;
 SELECT count(*) FROM by_day WHERE url IS NULL;
+-- NULL meets no condition, also none that all values meet
+SELECT (SELECT count(*) FROM by_day WHERE url LIKE '%'), (SELECT count(*) FROM by_day WHERE starts_with(url, '')),
+	(SELECT count(*) FROM by_day WHERE url ~ '^'), count(url) FROM by_day;
 
 -- the time zone is that of the roll-up, also in a session with another one
 SET timezone = 'America/Los_Angeles';

@@ -9,10 +9,13 @@ REVOKE USAGE ON FOREIGN SERVER widetable FROM PUBLIC;
 -- ------------------------------------- foreign tables make engine tables
 
 -- Commands that drop may drop the trigger on sql_drop, which then does not fire. This trigger loads the library, which
--- has a hook. For CREATE FOREIGN TABLE it says which privilege is missing and how it is granted.
+-- has a hook. For CREATE FOREIGN TABLE it says which privilege is missing and how it is granted. Before commands by which
+-- an index or a roll-up may have to go, or whose names its options have, it records what pg_upgrade has not brought.
 DROP EVENT TRIGGER widetable_ddl_command_start;
 CREATE EVENT TRIGGER widetable_ddl_command_start ON ddl_command_start
-    WHEN TAG IN ('DROP EXTENSION', 'DROP SCHEMA', 'DROP OWNED', 'CREATE FOREIGN TABLE', 'ALTER FOREIGN TABLE', 'ALTER TABLE')
+    WHEN TAG IN ('DROP EXTENSION', 'DROP SCHEMA', 'DROP OWNED', 'CREATE FOREIGN TABLE', 'ALTER FOREIGN TABLE', 'ALTER TABLE',
+        'ALTER SCHEMA', 'ALTER EXTENSION', 'ALTER FUNCTION', 'ALTER ROUTINE', 'ALTER TYPE', 'ALTER DOMAIN', 'DROP FOREIGN TABLE',
+        'DROP TABLE', 'DROP TYPE', 'DROP DOMAIN', 'DROP COLLATION', 'DROP FUNCTION', 'DROP ROUTINE', 'DROP OPERATOR', 'DROP CAST')
     EXECUTE FUNCTION @extschema@.ddl_command_start();
 
 -- The functions of the event triggers run for every command in the database that defines something. They must not fail

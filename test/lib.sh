@@ -364,6 +364,7 @@ enter_dev() {
 
 dev_settings() {
 	BIN=$ROOT$("$PG_CONFIG" --bindir)
+	PG_VERSION=$(version_of "$PG_CONFIG")
 	export PG_CONFIG
 	find_user
 	use_cluster

@@ -10,7 +10,7 @@
 #   lib/Bank.pm     transfers: the sum is constant for every reader
 #   lib/Tally.pm    counters: no increment is lost, no value is returned twice
 #   lib/Sums.pm     values that are added without locks: none is lost, none counts twice
-#   lib/Moves.pm    an indexed table whose rows are moved: its indexes agree with it
+#   lib/Moves.pm    a table whose rows are moved: its indexes and roll-ups agree with it
 #   lib/Claims.pm   work items: each is claimed once
 #   lib/Chain.pm    synchronous_commit off and local: no gap, causes before effects
 #   lib/Schema.pm   CREATE, ALTER, TRUNCATE, DROP

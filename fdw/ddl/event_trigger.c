@@ -43,15 +43,15 @@
 #include "fdw/table/table_name.h"
 #include "fdw/xact/batch.h"
 
-static void (*before_alter)(const AlterTableStmt *stmt) = NULL;
+static void (*before_command)(const Node *stmt) = NULL;
 static void (*names_changed)(List *relids) = NULL;
 static void (*table_defined)(Oid relid) = NULL;
 
 void
-wt_event_trigger_on_define(void (*alter)(const AlterTableStmt *stmt), void (*names)(List *relids),
+wt_event_trigger_on_define(void (*start)(const Node *stmt), void (*names)(List *relids),
 						   void (*defined)(Oid relid))
 {
-	before_alter = alter;
+	before_command = start;
 	names_changed = names;
 	table_defined = defined;
 }
@@ -290,7 +290,8 @@ current_statement(FunctionCallInfo fcinfo)
 /*
  * The event trigger for drops does not fire in a command that drops the trigger itself, as
  * DROP EXTENSION does.  Then, and if event triggers are off, PostgreSQL's hook sees the
- * drop, if the library is loaded.  This event trigger before such commands loads it.
+ * drop, if the library is loaded.  This event trigger before such commands loads it.  It fires also
+ * before those at whose beginning something is checked or recorded.
  */
 PG_FUNCTION_INFO_V1(wt_ddl_command_start);
 
@@ -304,8 +305,8 @@ wt_ddl_command_start(PG_FUNCTION_ARGS)
 	if (stmt != NULL && IsA(stmt, CreateForeignTableStmt) &&
 		!((CreateForeignTableStmt *) stmt)->base.if_not_exists)
 		check_server_usage((CreateForeignTableStmt *) stmt);
-	if (stmt != NULL && IsA(stmt, AlterTableStmt) && before_alter != NULL)
-		before_alter((AlterTableStmt *) stmt);
+	if (before_command != NULL)
+		before_command(stmt);
 	error_context_stack = context;
 	PG_RETURN_NULL();
 }

@@ -12,11 +12,12 @@
 extern void wt_event_trigger_init(void);
 
 /*
- * Sets what is called: alter before ALTER of a table; at the end of a command that defines foreign
+ * Sets what is called: start before a command that drops something, or defines a table or a schema,
+ * with its statement, or NULL if that is not known; at the end of a command that defines foreign
  * tables, names before their definitions are parsed, with the oids of all of them, and defined
  * after the stored table of each agrees with it.  Other relations may be among the oids.
  */
-extern void wt_event_trigger_on_define(void (*alter)(const AlterTableStmt *stmt),
-									   void (*names)(List *relids), void (*defined)(Oid relid));
+extern void wt_event_trigger_on_define(void (*start)(const Node *stmt), void (*names)(List *relids),
+									   void (*defined)(Oid relid));
 
 #endif /* WT_EVENT_TRIGGER_H */

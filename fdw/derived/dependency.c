@@ -8,8 +8,10 @@
 
 #include "access/genam.h"
 #include "access/htup_details.h"
+#include "access/relation.h"
 #include "access/reloptions.h"
 #include "access/table.h"
+#include "access/xact.h"
 #include "catalog/dependency.h"
 #include "catalog/indexing.h"
 #include "catalog/namespace.h"
@@ -18,6 +20,7 @@
 #include "catalog/pg_foreign_table.h"
 #include "commands/defrem.h"
 #include "nodes/makefuncs.h"
+#include "storage/lmgr.h"
 #include "storage/lockdefs.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
@@ -214,6 +217,48 @@ wt_dependency_record_rollup(const WtRollup *r)
 		if (r->columns[i].expr != NULL)
 			recordDependencyOnSingleRelExpr(&me, r->columns[i].expr, r->base->relid,
 											DEPENDENCY_NORMAL, DEPENDENCY_AUTO, false);
+}
+
+/* Records an index or a roll-up of the table, unless it is recorded. */
+static void
+restore(Oid derived, Oid base)
+{
+	Relation rel = try_relation_open(base, AccessShareLock);
+	WtTable *t;
+
+	if (rel == NULL)
+		return;
+	/* another session may be about to do the same */
+	LockRelationOid(derived, ShareUpdateExclusiveLock);
+	if (get_rel_relkind(derived) == RELKIND_FOREIGN_TABLE && wt_table_is_ours(derived) &&
+		wt_table_is_ours(base) && !wt_dependency_is_recorded(t = wt_table(derived)))
+	{
+		if (t->index_of != NULL)
+			wt_dependency_record_index(t, wt_table(base));
+		else
+			wt_dependency_record_rollup(wt_rollup_make(t, wt_table(base), rel, true, NULL));
+		CommandCounterIncrement();
+	}
+	relation_close(rel, NoLock);
+}
+
+void
+wt_dependency_restore(void)
+{
+	List *list = NIL;
+	ListCell *lc;
+
+	find_stated();
+	/* the list may be made anew meanwhile */
+	foreach(lc, stated.list)
+	{
+		Stated *s = lfirst(lc);
+
+		if (!list_member_oid(find_recorded(s->base, 0), s->derived))
+			list = lappend_oid(lappend_oid(list, s->derived), s->base);
+	}
+	for (int i = 0; i < list_length(list); i += 2)
+		restore(list_nth_oid(list, i), list_nth_oid(list, i + 1));
 }
 
 void

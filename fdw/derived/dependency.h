@@ -3,8 +3,9 @@
  *		Which indexes and roll-ups a table has: in PostgreSQL's catalogs.
  *
  * A dependency on the table, and on its columns, is recorded with the index.  So PostgreSQL drops
- *it with them, and pg_dump writes it behind its table.  pg_upgrade does not carry these over; the
- * option that names the table does the same then.
+ * it with them, and pg_dump writes it behind its table.  pg_upgrade does not carry these over: the
+ * option that names the table tells then which indexes it has, and the dependencies are recorded
+ * again before the first command that needs them.
  */
 #ifndef WT_DEPENDENCY_H
 #define WT_DEPENDENCY_H
@@ -26,6 +27,10 @@ extern bool wt_dependency_is_recorded(const WtTable *t);
 extern void wt_dependency_record_table(const WtTable *t);
 extern void wt_dependency_record_index(const WtTable *index, WtTable *base);
 extern void wt_dependency_record_rollup(const WtRollup *r);
+
+/* Records all indexes and roll-ups of the database that are not recorded.  Before a command that
+ * drops tables, columns or functions, or changes the names in options. */
+extern void wt_dependency_restore(void);
 
 /* Before ALTER TABLE or ALTER FOREIGN TABLE.  Errors: 0A000 if it changes the type of a column that
  * an index or a roll-up has. */

@@ -572,6 +572,17 @@ defined(Oid relid)
 		create(t);
 }
 
+/* At the beginning of a command. */
+static void
+begun(const Node *stmt)
+{
+	/* a new table changes nothing of the others; pg_upgrade defines tables in several steps */
+	if (!IsBinaryUpgrade && (stmt == NULL || !IsA(stmt, CreateForeignTableStmt)))
+		wt_dependency_restore();
+	if (stmt != NULL && IsA(stmt, AlterTableStmt))
+		wt_dependency_check_alter((const AlterTableStmt *) stmt);
+}
+
 void
 wt_index_ddl_truncated(wide_table_id id)
 {
@@ -589,5 +600,5 @@ wt_index_ddl_truncated(wide_table_id id)
 void
 wt_index_ddl_init(void)
 {
-	wt_event_trigger_on_define(wt_dependency_check_alter, follow_names, defined);
+	wt_event_trigger_on_define(begun, follow_names, defined);
 }

@@ -422,8 +422,8 @@ test_intervals(WtTable *t, const WtTest *test, const WtArg *args)
 	}
 	/* a test that turned out to say nothing may have left some intervals */
 	if (!p.restricted)
-		return (WtIntervals) {0};
-	/* a part without a value passes no test */
+		p = (WtIntervals) {0};
+	/* a part without a value passes no test, also none that all values pass */
 	return test->part < t->nkeys && wt_key_column(t, test->part)->nullable
 			   ? wt_key_interval_intersect(p, all_values(wt_key_column(t, test->part)))
 			   : p;

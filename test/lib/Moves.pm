@@ -1,11 +1,12 @@
 #
-# Moves.pm: an indexed table whose rows are moved, and an ordinary one with the same rows.
+# Moves.pm: a table with indexes and roll-ups whose rows are moved, and an ordinary one with the same rows.
 #
 # Each transaction inserts rows, changes indexed columns, moves rows to another key, deletes them, or
 # does several of that, some of it rolled back to a savepoint, in both tables.  Indexes: with covered
-# columns, on a map, unique.  Invariants: at any time, and after a crash, verify() finds no difference
-# between the table and its indexes; queries through indexes return what they return without, and
-# what the ordinary table says.
+# columns, on a map, unique.  Roll-ups: with many groups that come and go, and with one group that all
+# clients change.  Invariants: at any time, and after a crash, verify() finds no difference between the
+# table and its indexes and roll-ups; queries through indexes return what they return without, and what
+# the ordinary table says; roll-ups have the aggregates of the ordinary table.
 #
 package Moves;
 use strict;
@@ -30,6 +31,11 @@ CREATE FOREIGN TABLE moves_place (place text COLLATE "C", n int, c int, k int) S
 CREATE FOREIGN TABLE moves_tag (tag text OPTIONS (qualifier_of 'tags') COLLATE "C", val text OPTIONS (value_of 'tags') COLLATE "C", c int, k int)
   SERVER widetable OPTIONS (index_of 'moves', key 'tag, val');
 CREATE FOREIGN TABLE moves_n (n int, c int, k int) SERVER widetable OPTIONS (index_of 'moves', key 'n, c', unique 'true');
+CREATE FOREIGN TABLE moves_groups (place text COLLATE "C", tag text OPTIONS (expr 'tags ->> ''q1''') COLLATE "C", rows bigint OPTIONS (aggregate 'count(*)'),
+  tagged bigint OPTIONS (aggregate 'count(tags)'), total bigint OPTIONS (aggregate 'sum(n)'))
+  SERVER widetable OPTIONS (rollup_of 'moves', key 'place, tag desc');
+CREATE FOREIGN TABLE moves_total (one boolean OPTIONS (expr 'true'), rows bigint OPTIONS (aggregate 'count(*)'), total double precision OPTIONS (aggregate 'sum(n)'),
+  places bigint OPTIONS (aggregate 'hll(place)')) SERVER widetable OPTIONS (rollup_of 'moves', key 'one');
 CREATE TABLE moves_plain (c int, k int, place text, n int, tags jsonb, PRIMARY KEY (c, k));
 SQL
 }
@@ -72,6 +78,11 @@ my @queries = ("SELECT concat_ws(' ', count(*), sum(n), min(k)) FROM moves WHERE
 	"SELECT max(n) FROM moves WHERE n BETWEEN 100 AND 3000");
 # all queries with the setting
 sub look { my ($setting, $name) = @_; return "SET LOCAL widetable.enable_index = $setting;\n" . join '', map { "SELECT '$name ' || coalesce(($_)::text, '');\n" } @queries; }
+
+# queries with the same rows
+my @same = ([ 'TABLE moves', 'TABLE moves_plain' ],
+	[ 'TABLE moves_groups', "SELECT place, tags ->> 'q1', count(*), count(tags), sum(n)::bigint FROM moves_plain GROUP BY 1, 2" ],
+	[ 'SELECT rows, total FROM moves_total', 'SELECT count(*), sum(n) FROM moves_plain HAVING count(*) > 0' ]);
 
 my $differences = "SELECT concat_ws(': ', 'd ' || v.object, v.problem) FROM widetable.verify('moves') v;\n";
 # a snapshot: the queries in both ways, and the index as a whole
@@ -125,10 +136,13 @@ sub check
 	my ($rc, $out, $err) = psql($snapshot);
 	return (@why, "reading moves: $err") if $rc;
 	push @why, $self->differences($out);
-	for my $by ('moves EXCEPT TABLE moves_plain', 'moves_plain EXCEPT TABLE moves')
+	for my $same (@same)
 	{
-		($rc, $out, $err) = psql("SELECT r.* FROM (TABLE $by) r LIMIT 10;\n");
-		push @why, map { "TABLE $by: $_" } split /\n/, $rc ? $err : $out;
+		for my $by ("$same->[0] EXCEPT $same->[1]", "$same->[1] EXCEPT $same->[0]")
+		{
+			($rc, $out, $err) = psql("SELECT r.* FROM ($by) r LIMIT 10;\n");
+			push @why, map { "$by: $_" } split /\n/, $rc ? $err : $out;
+		}
 	}
 	my $rows = value("SELECT (SELECT count(*) FROM moves_place) - (SELECT count(place) FROM moves_plain), (SELECT count(*) FROM moves_n) - (SELECT count(*) FROM moves_plain)");
 	push @why, "rows of the indexes minus those of the table: " . (defined $rows ? $rows : 'no answer') unless defined $rows && $rows eq '0|0';
@@ -138,7 +152,7 @@ sub check
 sub summary
 {
 	my ($self) = @_;
-	return "$self->{acks} changes of indexed rows, $self->{reads} snapshots are the same through indexes and without";
+	return "$self->{acks} changes of rows with indexes and roll-ups, $self->{reads} snapshots are the same through indexes and without";
 }
 
 1;

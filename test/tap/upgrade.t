@@ -7,6 +7,30 @@ CELLS="SELECT count(*), md5(string_agg(c::text, ',' ORDER BY k, n, family, quali
 
 answers() { q "$SUMS" "$CELLS" 'SELECT * FROM other ORDER BY k' 'SELECT * FROM ordinary' 'SELECT tableoid::regclass, * FROM parted ORDER BY k' "SELECT widetable.get('t', ROW('k1'::text, 1))"; in_db second "$SUMS" "SELECT * FROM enums ORDER BY k"; }
 
+THIRD="CREATE FUNCTION third(int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT \$1 % 3'"
+# indexes and roll-ups of a table, and of another one that is dropped
+derived() { q 'SELECT id FROM shop.orders WHERE mail = $$m7$$' "SELECT count(*), sum(id) FROM shop.orders WHERE tags->>'a' = '2'" 'SELECT count(*), sum(id) FROM shop.orders WHERE amount > 40' \
+	"SELECT md5(string_agg(a::text, ',' ORDER BY amount, id)) FROM shop.by_amount a" 'SELECT * FROM shop.thirds ORDER BY third, even' "SELECT md5(string_agg(o::text, ',' ORDER BY id)) FROM shop.orders o"; }
+left() { q "SELECT count(*) FROM pg_class WHERE relname LIKE '$1%' AND relkind = 'f'"; }
+upgraded_derived() {
+	is "$(derived)" "$want_derived" "$1: indexes and roll-ups show what they showed"
+	like "$(q 'SET widetable.enable_index = on' 'SET enable_seqscan = off' "EXPLAIN (COSTS OFF) SELECT id FROM shop.orders WHERE mail = 'm7'")" 'Index: by_mail' "$1: queries use an index"
+	like "$(VERBOSITY=verbose q "INSERT INTO shop.orders VALUES (1000, 'm7', 1)")" 'ERROR:  23505' "$1: a unique index is one"
+	q "INSERT INTO shop.orders VALUES (1001, 'new', 3, '{\"a\": \"new\"}')" 'UPDATE shop.orders SET amount = amount + 1 WHERE id < 20' 'DELETE FROM shop.orders WHERE id = 30' >"$T/out"
+	is "$(cat "$T/out"; q "SELECT id FROM shop.orders WHERE tags->>'a' = 'new'" "SELECT sum(orders) - (SELECT count(*) FROM shop.orders) FROM shop.thirds" "SELECT * FROM widetable.verify('shop.orders')" | tr '\n' ' ')" "1001 0 " "$1: writers keep both"
+	like "$(q 'DROP FUNCTION third' | tr '\n' ' ')" 'foreign table shop.thirds depends on function' "$1: a function in a roll-up is not dropped"
+	q 'ALTER FOREIGN TABLE shop.orders DROP COLUMN note' >/dev/null
+	is "$(left by_note)" 0 "$1: DROP COLUMN drops an index"
+	"$2/pg_dump" -Fc --include-foreign-data=widetable -n shop postgres >"$T/dump" 2>"$T/out"; ok $? "$1: pg_dump"
+	q 'DROP DATABASE IF EXISTS restored' 'CREATE DATABASE restored TEMPLATE template0' >/dev/null 2>&1
+	in_db restored 'CREATE EXTENSION widetable' "$THIRD" >/dev/null
+	"$2/pg_restore" -d restored "$T/dump" >"$T/out" 2>&1; ok $? "$1: pg_restore"
+	is "$(in_db restored 'SELECT * FROM shop.thirds ORDER BY third, even' "SELECT * FROM widetable.verify('shop.orders')")" "$(q 'SELECT * FROM shop.thirds ORDER BY third, even')" "$1: with indexes and roll-ups"
+	q 'DROP DATABASE restored' >/dev/null
+	q 'ALTER SCHEMA shop RENAME TO store' "ALTER FOREIGN TABLE store.orders OPTIONS (SET families '{\"d\": {\"versions\": 5}, \"t\": {}}')" 'INSERT INTO store.orders VALUES (1002)' >"$T/out" 2>&1
+	is "$(cat "$T/out"; q "SELECT * FROM widetable.verify('store.orders')" 'SELECT sum(orders) - (SELECT count(*) FROM store.orders) FROM store.thirds')" 0 "$1: names are followed, and ALTER builds them anew"
+}
+
 new_cluster "shared_preload_libraries = 'widetable'"
 q 'CREATE EXTENSION widetable' 'CREATE DATABASE second' "$TABLE" "$FILL" 'SELECT widetable.flush()' \
 	"CREATE FOREIGN TABLE c (k text COLLATE \"C\", n int, family text, qualifier bytea, ts bigint, value bytea)
@@ -18,8 +42,22 @@ q 'CREATE EXTENSION widetable' 'CREATE DATABASE second' "$TABLE" "$FILL" 'SELECT
 	"UPDATE t SET v = 'new' WHERE n % 3 = 0" 'DELETE FROM t WHERE n % 7 = 0' >"$T/out"
 in_db second 'CREATE EXTENSION widetable' "$TABLE" "$FILL" "CREATE TYPE mood AS ENUM ('sad', 'ok')" "CREATE TYPE pair AS (a int, m mood)" \
 	"CREATE FOREIGN TABLE enums (k int, m mood, p pair, a mood[]) SERVER widetable" "INSERT INTO enums VALUES (1, 'ok', '(1,sad)', '{sad,ok}')" >>"$T/out"
+q 'CREATE SCHEMA shop' "$THIRD" \
+	"CREATE FOREIGN TABLE shop.orders (id int, mail text, amount int, tags jsonb OPTIONS (family 't'), note text) SERVER widetable OPTIONS (key 'id', families '{\"d\": {}, \"t\": {}}')" \
+	"CREATE FOREIGN TABLE shop.by_mail (mail text, id int) SERVER widetable OPTIONS (index_of 'shop.orders', key 'mail', unique 'true')" \
+	"CREATE FOREIGN TABLE shop.by_tag (tag text OPTIONS (qualifier_of 'tags'), value text OPTIONS (value_of 'tags'), id int) SERVER widetable OPTIONS (index_of 'shop.orders', key 'tag, value')" \
+	"INSERT INTO shop.orders SELECT i, 'm' || i, i % 50, jsonb_build_object('a', (i % 4)::text), 'n' FROM generate_series(1, 200) i" \
+	"CREATE FOREIGN TABLE shop.by_amount (amount int, id int, mail text) SERVER widetable OPTIONS (index_of 'shop.orders', key 'amount desc')" \
+	"CREATE FOREIGN TABLE shop.by_note (note text, id int) SERVER widetable OPTIONS (index_of 'shop.orders', key 'note')" \
+	"CREATE FOREIGN TABLE shop.thirds (third int OPTIONS (expr 'third(amount)'), even bool OPTIONS (expr 'id % 2 = 0'), orders bigint OPTIONS (aggregate 'count(*)'), total bigint OPTIONS (aggregate 'sum(amount)'))
+		SERVER widetable OPTIONS (rollup_of 'shop.orders', key 'third, even')" \
+	"UPDATE shop.orders SET amount = NULL WHERE id % 9 = 0" 'CREATE FOREIGN TABLE shop.gone (k int, v int) SERVER widetable' 'INSERT INTO shop.gone VALUES (1, 1)' \
+	"CREATE FOREIGN TABLE shop.gone_x (v int, k int) SERVER widetable OPTIONS (index_of 'shop.gone', key 'v')" \
+	"CREATE FOREIGN TABLE shop.gone_y (v int, k int) SERVER widetable OPTIONS (index_of 'shop.gone', key 'v desc')" \
+	"CREATE FOREIGN TABLE shop.gone_r (v int, n bigint OPTIONS (aggregate 'count(*)')) SERVER widetable OPTIONS (rollup_of 'shop.gone', key 'v')" >>"$T/out"
 is "$(cat "$T/out" | tr -d '\n')" "" "the tables are made"
 want=$(answers)
+want_derived=$(derived)
 
 # ---- without a preparation pg_upgrade leaves the rows behind; nothing else is said, and TRUNCATE works
 stop
@@ -151,6 +189,9 @@ for newbin in "$BIN" $NEWER; do
 		[ $mode = link ] || printf '%s\n' "shared_preload_libraries = ''" >>"$new/postgresql.conf"
 		run "$new" "$newbin"
 		is "$(answers)" "$want" "$name: the tables show what they showed"
+		# what the first command there does
+		[ $mode = copy ] || is "$(q 'ALTER EXTENSION widetable UPDATE' "SELECT count(DISTINCT objid) FROM pg_depend WHERE refobjid IN ('shop.orders'::regclass, 'shop.gone'::regclass) AND objid IN (SELECT ftrelid FROM pg_foreign_table)" | grep -v NOTICE)" 8 "$name: ALTER EXTENSION records indexes and roll-ups"
+		is "$(left gone; q 'DROP FOREIGN TABLE shop.gone' 2>&1 | grep ERROR; left gone)" "$(printf '4\n0')" "$name: DROP of a table drops its indexes and roll-ups"
 		ok "$([ ! -e "$new/widetable/upgrade" ]; echo $?)" "$name: the store is this cluster's"
 		[ $mode = copy ] || is "$(diff -r "$OLD/widetable" "$from/widetable")" "" "$name: the old cluster's files are not changed"
 		q "INSERT INTO other VALUES (9, '{9}')" "UPDATE t SET v = 'upgraded' WHERE k = 'k5'" 'CREATE FOREIGN TABLE fresh (k int, v int) SERVER widetable' 'INSERT INTO fresh VALUES (1, 2)' >"$T/out"
@@ -161,6 +202,7 @@ for newbin in "$BIN" $NEWER; do
 		q 'DELETE FROM other WHERE k = 9' 'DROP FOREIGN TABLE fresh' 'SELECT widetable.compact()' >/dev/null
 		is "$(q 'SELECT * FROM other ORDER BY k' "SELECT count(*) FROM t"; in_db second "$SUMS")" "$(printf '%s\n' "$want" | sed -n '3,4p'; printf '%s\n' "$want" | sed -n '1s/|.*//p'; printf '%s\n' "$want" | tail -n 2 | head -n 1)" "$name: merged"
 		[ $mode = copy ] || is "$(diff -r "$OLD/widetable" "$from/widetable")" "" "$name: the old cluster's files are still what they were"
+		upgraded_derived "$name" "$newbin"
 		verify_store "$name"
 		is "$(in_db second 'SELECT * FROM widetable.verify()' "ALTER EXTENSION widetable UPDATE" 2>&1 | grep -v NOTICE)" "" "$name: verify() in another database"
 		halt "$new" "$newbin"
