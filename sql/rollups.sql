@@ -295,6 +295,35 @@ REVOKE ALL ON FOREIGN SERVER widetable FROM roll_owner;
 DROP OWNED BY roll_owner;
 DROP ROLE roll_owner;
 
+-- what expressions name besides columns may be renamed
+CREATE SCHEMA tools;
+CREATE TYPE tools.mood AS ENUM ('low', 'high');
+CREATE FUNCTION tools.mood_of(x int) RETURNS tools.mood LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN CASE WHEN x > 5 THEN 'high' ELSE 'low' END; END $$;
+CREATE FUNCTION tools.is_high(m tools.mood) RETURNS bool LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN m::text = 'high'; END $$;
+CREATE FOREIGN TABLE tools.day (id int, v int) SERVER widetable OPTIONS (key 'id');
+CREATE FOREIGN TABLE tools.day_mood (high bool OPTIONS (expr 'tools.is_high(tools.mood_of(v))'), n bigint OPTIONS (aggregate 'count(*)'),
+	highs bigint OPTIONS (aggregate 'count(nullif(tools.mood_of(v), ''low''::tools.mood))')) SERVER widetable OPTIONS (rollup_of 'tools.day', key 'high');
+INSERT INTO tools.day VALUES (1, 1), (2, 9);
+CREATE VIEW day_options AS SELECT attname, attfdwoptions FROM pg_attribute WHERE attrelid = 'tools.day_mood'::regclass AND attnum > 0 ORDER BY attnum;
+ALTER FUNCTION tools.is_high RENAME TO "Is high";
+ALTER TYPE tools.mood RENAME TO "Mood";
+INSERT INTO tools.day VALUES (3, 10);
+SELECT * FROM day_options;
+CREATE SCHEMA other_tools;
+ALTER FUNCTION tools."Is high" SET SCHEMA other_tools;
+BEGIN;
+ALTER SCHEMA other_tools RENAME TO "Other tools";
+INSERT INTO tools.day VALUES (4, 11);
+SELECT * FROM day_options;
+ROLLBACK;
+ALTER SCHEMA tools RENAME TO craft;
+UPDATE craft.day SET v = 2 WHERE id = 2;
+SELECT * FROM day_options;
+SELECT * FROM craft.day_mood;
+SELECT * FROM widetable.verify('craft.day');
+DROP VIEW day_options;
+DROP SCHEMA craft, other_tools CASCADE;
+
 -- a query must not decide which rows exist
 CREATE FOREIGN TABLE vague (id int, v int) SERVER widetable OPTIONS (key 'id', existence 'projected');
 CREATE FOREIGN TABLE vague_v (v int, n bigint OPTIONS (aggregate 'count(*)')) SERVER widetable OPTIONS (rollup_of 'vague', key 'v');

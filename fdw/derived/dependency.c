@@ -19,6 +19,7 @@
 #include "catalog/pg_depend.h"
 #include "catalog/pg_foreign_table.h"
 #include "commands/defrem.h"
+#include "foreign/foreign.h"
 #include "nodes/makefuncs.h"
 #include "storage/lmgr.h"
 #include "storage/lockdefs.h"
@@ -31,6 +32,7 @@
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
+#include "fdw/ddl/catalog_option.h"
 #include "fdw/store/compat.h"
 #include "fdw/table/lookup.h"
 #include "fdw/table/table.h"
@@ -259,6 +261,27 @@ wt_dependency_restore(void)
 	}
 	for (int i = 0; i < list_length(list); i += 2)
 		restore(list_nth_oid(list, i), list_nth_oid(list, i + 1));
+}
+
+List *
+wt_dependency_all(void)
+{
+	List *out = NIL;
+	ListCell *lc;
+
+	find_stated();
+	foreach(lc, stated.list)
+		out = lappend_oid(out, ((Stated *) lfirst(lc))->derived);
+	return out;
+}
+
+DefElem *
+wt_dependency_option(Oid relid)
+{
+	List *options = GetForeignTable(relid)->options;
+	DefElem *def = wt_catalog_option_find(options, "index_of");
+
+	return def != NULL ? def : wt_catalog_option_find(options, "rollup_of");
 }
 
 void

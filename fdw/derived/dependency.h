@@ -32,6 +32,13 @@ extern void wt_dependency_record_rollup(const WtRollup *r);
  * drops tables, columns or functions, or changes the names in options. */
 extern void wt_dependency_restore(void);
 
+/* Returns: option index_of or rollup_of of a foreign table; NULL: it has neither.  Parses nothing.
+ */
+extern DefElem *wt_dependency_option(Oid relid);
+
+/* Returns: the oids of all indexes and roll-ups of the database, by their options. */
+extern List *wt_dependency_all(void);
+
 /* Before ALTER TABLE or ALTER FOREIGN TABLE.  Errors: 0A000 if it changes the type of a column that
  * an index or a roll-up has. */
 extern void wt_dependency_check_alter(const AlterTableStmt *stmt);

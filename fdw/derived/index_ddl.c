@@ -49,6 +49,7 @@
 #include "fdw/derived/index.h"
 #include "fdw/derived/index_build.h"
 #include "fdw/derived/online_build.h"
+#include "fdw/derived/rename.h"
 #include "fdw/derived/rollup_build.h"
 #include "fdw/store/bytes.h"
 #include "fdw/store/compat.h"
@@ -100,25 +101,6 @@ state_name(WtTable *index, Oid base)
 											get_rel_name(base));
 
 	wt_catalog_option_set_table(index->relid, rollup ? "rollup_of" : "index_of", name);
-}
-
-/*
- * Writes the options of a roll-up's columns such that they do not depend on search_path, and the
- * time zone, if it matters.
- */
-static void
-state_expressions(const WtRollup *r)
-{
-	for (int i = 0; i < r->n; i++)
-	{
-		const WtColumn *c = &r->table->columns[r->columns[i].column];
-
-		wt_catalog_option_set_column(r->relid, c->attno,
-									 c->rollup == WT_ROLLUP_GROUP ? "expr" : "aggregate",
-									 wt_rollup_option(r, &r->columns[i]));
-	}
-	if (r->zoned && r->table->timezone == NULL)
-		wt_catalog_option_set_table(r->relid, "timezone", pg_get_timezone_name(r->zone));
 }
 
 /*
@@ -186,7 +168,7 @@ create_rollup(WtTable *t)
 	WtRollup *r = wt_rollup_make(t, wt_table(t->source), rel, false, NULL);
 
 	state_name(t, t->source);
-	state_expressions(r);
+	wt_rename_state_expressions(r);
 	wt_dependency_record_rollup(r);
 	relation_close(rel, NoLock);
 }
@@ -357,7 +339,7 @@ alter_index(WtTable *index)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot change which table \"%s\" is of", get_rel_name(index->relid)),
 				 errhint("Drop it, and create another one.")));
-	if (!same_columns(before, index))
+	if (!same_columns(before, index) && !wt_rename_restated(index->relid))
 		create(index); /* anew */
 	else if (index->index_of != NULL)
 		wt_index_check(index, wt_table(index->source));
@@ -384,109 +366,6 @@ same_families(const WtTable *a, const WtTable *b)
 			return false;
 	}
 	return true;
-}
-
-/* Returns: option index_of or rollup_of of a foreign table; NULL: it has neither.  Parses nothing.
- */
-static DefElem *
-derived_of(Oid relid)
-{
-	List *options = GetForeignTable(relid)->options;
-	DefElem *def = wt_catalog_option_find(options, "index_of");
-
-	return def != NULL ? def : wt_catalog_option_find(options, "rollup_of");
-}
-
-/* Columns of the table were renamed: those of the index name them by their new names. */
-static void
-follow_columns(const WtTable *before, TupleDesc after, Oid relid)
-{
-	static const char *const options[] = {"qualifier_of", "value_of", "column_of"};
-	Relation rel = relation_open(relid, AccessShareLock);
-	TupleDesc desc = RelationGetDescr(rel);
-
-	for (int i = 0; i < desc->natts; i++)
-	{
-		Form_pg_attribute a = TupleDescAttr(desc, i);
-		const char *option = "column_of", *source = NameStr(a->attname);
-		List *stated = a->attisdropped ? NIL : GetForeignColumnOptions(relid, i + 1);
-
-		for (int o = 0; o < (int) lengthof(options); o++)
-			if (wt_catalog_option_find(stated, options[o]) != NULL)
-			{
-				option = options[o];
-				source = defGetString(wt_catalog_option_find(stated, option));
-			}
-		for (int k = 0; k < Min(before->natts, after->natts) && !a->attisdropped; k++)
-		{
-			Form_pg_attribute b = TupleDescAttr(after, k);
-
-			if (!b->attisdropped && before->columns[k].role != WT_DROPPED &&
-				strcmp(before->columns[k].name, source) == 0 &&
-				strcmp(NameStr(b->attname), source) != 0)
-			{
-				wt_catalog_option_set_column(relid, i + 1, option, NameStr(b->attname));
-				break;
-			}
-		}
-	}
-	relation_close(rel, NoLock);
-}
-
-/* Columns of the table may have been renamed: the expressions of the roll-up name them by their new
- * names. */
-static void
-follow_expressions(WtTable *before, Relation rel, Oid relid)
-{
-	bool renamed = false;
-
-	for (int i = 0; i < Min(before->natts, RelationGetDescr(rel)->natts); i++)
-	{
-		Form_pg_attribute a = TupleDescAttr(RelationGetDescr(rel), i);
-
-		renamed |= !a->attisdropped && before->columns[i].role != WT_DROPPED &&
-				   strcmp(before->columns[i].name, NameStr(a->attname)) != 0;
-	}
-	if (renamed)
-		/* what the options of the table say now may not parse yet */
-		state_expressions(wt_rollup_make(wt_table(relid), before, rel, true, before));
-}
-
-/* Before the tables of a command are defined: indexes of those that were renamed, or whose columns
- * were, name them by their new names, so that they parse. */
-static void
-follow_names(List *relids)
-{
-	ListCell *lc, *lc2;
-
-	foreach(lc, relids)
-	{
-		Oid base = lfirst_oid(lc);
-		List *indexes = get_rel_relkind(base) == RELKIND_FOREIGN_TABLE ? wt_dependency_find(base)
-																	   : NIL;
-		WtTable *before = indexes != NIL ? wt_definition_before(base) : NULL;
-
-		foreach(lc2, indexes)
-		{
-			char *name = quote_qualified_identifier(get_namespace_name(get_rel_namespace(base)),
-													get_rel_name(base));
-			DefElem *stated = derived_of(lfirst_oid(lc2));
-			Relation rel;
-
-			if (stated == NULL)
-				continue;
-			if (strcmp(defGetString(stated), name) != 0)
-				wt_catalog_option_set_table(lfirst_oid(lc2), stated->defname, name);
-			if (before == NULL)
-				continue;
-			rel = relation_open(base, AccessShareLock);
-			if (strcmp(stated->defname, "index_of") == 0)
-				follow_columns(before, CreateTupleDescCopy(RelationGetDescr(rel)), lfirst_oid(lc2));
-			else
-				follow_expressions(before, rel, lfirst_oid(lc2));
-			relation_close(rel, NoLock);
-		}
-	}
 }
 
 /* The table has another owner: so do its indexes and roll-ups. */
@@ -526,7 +405,7 @@ alter_base(WtTable *t)
 	CommandCounterIncrement();
 	foreach(lc, all)
 	{
-		DefElem *name = derived_of(lfirst_oid(lc));
+		DefElem *name = wt_dependency_option(lfirst_oid(lc));
 
 		if (name == NULL)
 			continue;
@@ -579,6 +458,7 @@ begun(const Node *stmt)
 	/* a new table changes nothing of the others; pg_upgrade defines tables in several steps */
 	if (!IsBinaryUpgrade && (stmt == NULL || !IsA(stmt, CreateForeignTableStmt)))
 		wt_dependency_restore();
+	wt_rename_begin(stmt);
 	if (stmt != NULL && IsA(stmt, AlterTableStmt))
 		wt_dependency_check_alter((const AlterTableStmt *) stmt);
 }
@@ -600,5 +480,5 @@ wt_index_ddl_truncated(wide_table_id id)
 void
 wt_index_ddl_init(void)
 {
-	wt_event_trigger_on_define(begun, follow_names, defined);
+	wt_event_trigger_on_define(begun, wt_rename_end, defined);
 }
