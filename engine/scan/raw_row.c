@@ -1,6 +1,7 @@
 /*
- * raw_row.c - the history of a row as it is stored: all entries that are committed and visible to
- * new snapshots, with nothing masked or expired.  For debugging.
+ * raw_row.c - what is stored of a row, with nothing masked or expired: all entries that are
+ * committed and visible to new snapshots, for debugging; and whether there are any, also those that
+ * are not visible yet.  A row of which there are none is new to everybody.
  *
  * Locking: none; the pin protects what is read.
  */
@@ -18,6 +19,17 @@
 #include "engine/read/source.h"
 #include "engine/scan/scan_sources.h"
 
+/* Checks the row's key, and pins what is read. */
+static wide_status
+begin(wide_db *db, wide_bytes row, version_pin *pin)
+{
+	TRY(segment_check(db));
+	if (row.len == 0 || row.len > WIDE_MAX_ROW)
+		return status_fail(WIDE_LIMIT, "a row key has 1 to %d bytes, not %zu", WIDE_MAX_ROW,
+						   row.len);
+	return pin_take(db, pin);
+}
+
 wide_status
 wide_raw_row(wide_db *db, wide_family_id family, wide_bytes row, wide_raw_fn fn, void *arg)
 {
@@ -30,11 +42,7 @@ wide_raw_row(wide_db *db, wide_family_id family, wide_bytes row, wide_raw_fn fn,
 	const entry *e;
 	wide_status st;
 
-	TRY(segment_check(db));
-	if (row.len == 0 || row.len > WIDE_MAX_ROW)
-		return status_fail(WIDE_LIMIT, "a row key has 1 to %d bytes, not %zu", WIDE_MAX_ROW,
-						   row.len);
-	TRY(pin_take(db, &pin));
+	TRY(begin(db, row, &pin));
 	TRY_GOTO(key_make_row(&key, row));
 	TRY_GOTO(scan_sources_merge(db, &pin, family, visible, INT64_MIN, NULL, NULL, 0, &m, &none,
 								&incomplete));
@@ -64,5 +72,47 @@ done:
 	pin_drop(db, &pin);
 	buffer_free(&key);
 	buffer_free(&qual);
+	return st;
+}
+
+/* Sets *untouched to false if the family has an entry of the row. */
+static wide_status
+look(wide_db *db, const version_pin *pin, wide_family_id family, const buffer *key, bool *untouched)
+{
+	const source_limits limits = {.row = key->data, .rowlen = (uint32_t) key->len};
+	merge *m;
+	source *none;
+	const entry *e;
+	bool incomplete;
+	wide_status st;
+
+	TRY(scan_sources_merge(db, pin, family, UINT64_MAX, INT64_MIN, NULL, NULL, 0, &m, &none,
+						   &incomplete));
+	merge_limits(m, &limits);
+	TRY_GOTO(merge_seek(m, key->data, (uint32_t) key->len, INT64_MAX, SEQ_MAX));
+	e = merge_entry(m);
+	*untouched = e == NULL || e->rowlen != key->len || memcmp(e->ukey, key->data, key->len) != 0;
+done:
+	merge_free(m);
+	return st;
+}
+
+wide_status
+wide_row_untouched(wide_db *db, const wide_family_id *families, int n, wide_bytes row,
+				   bool *untouched)
+{
+	buffer key = {0};
+	version_pin pin;
+	wide_status st;
+
+	*untouched = true;
+	TRY(begin(db, row, &pin));
+	TRY_GOTO(key_make_row(&key, row));
+	for (int i = 0; i < n && *untouched; i++)
+		TRY_GOTO(look(db, &pin, families[i], &key, untouched));
+	st = WIDE_OK;
+done:
+	pin_drop(db, &pin);
+	buffer_free(&key);
 	return st;
 }

@@ -14,6 +14,7 @@
 #include "miscadmin.h"
 #include "nodes/parsenodes.h"
 #include "pgtime.h"
+#include "storage/lmgr.h"
 #include "storage/lockdefs.h"
 #include "storage/proc.h"
 #include "utils/builtins.h"
@@ -138,7 +139,7 @@ may_rename(const Node *stmt)
 /* Parses a roll-up, and keeps it.  One that cannot be parsed, because something has no longer the
  * name that it says, does not follow: the command may be the one that gives it back. */
 static void
-parse(Oid relid)
+parse(Oid base, Oid relid)
 {
 	MemoryContext cxt = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
@@ -147,8 +148,11 @@ parse(Oid relid)
 	MemoryContextSwitchTo(cxt);
 	PG_TRY();
 	{
-		WtRollup *r = wt_index_rollup(relid);
+		WtRollup *r;
 
+		/* against commands that drop the table meanwhile */
+		LockRelationOid(base, AccessShareLock);
+		r = wt_table_is_ours(base) && wt_table_is_ours(relid) ? wt_index_rollup(relid) : NULL;
 		if (r != NULL)
 		{
 			MemoryContextSwitchTo(TopTransactionContext);
@@ -184,7 +188,7 @@ wt_rename_begin(const Node *stmt)
 		WtTable *t = wt_table_is_ours(lfirst_oid(lc)) ? wt_table_unlocked(lfirst_oid(lc)) : NULL;
 
 		if (t != NULL && t->rollup_of != NULL)
-			parse(t->relid);
+			parse(t->source, t->relid);
 	}
 }
 
