@@ -736,6 +736,45 @@ test_stated(void **state)
 	}
 }
 
+/* Nothing is above the end of time: automatic operands come behind it all the same. */
+static void
+test_end_of_time(void **state)
+{
+	(void) state;
+	for (int large = 0; large < 2; large++)
+	{
+		for (int64_t back = 0; back < 3; back++)
+		{
+			store s;
+			wide_family_id f;
+			wide_batch *b;
+			const wide_bytes r = text("r"), q = text("q");
+			char value[100];
+
+			open_log(&s, NULL, &f);
+			store_put(&s, f, "r", "q", WIDE_TS_AUTO, "0");
+			assert_ok(wide_batch_new(s.db, &b));
+			assert_ok(wide_batch_put(b, f, r, q, WIDE_TS_AUTO, INT64_MIN, 0, text("2")));
+			assert_ok(wide_batch_put(b, f, r, q, INT64_MAX - back, INT64_MIN, 0, text("1")));
+			for (int i = 0; large && i < 1000; i++)
+				assert_ok(
+					wide_batch_put(b, f, text("t"), q, WIDE_TS_AUTO, INT64_MIN, 0,
+								   text("0123456789012345678901234567890123456789012345678")));
+			assert_ok(wide_batch_put(b, f, r, q, WIDE_TS_AUTO, INT64_MIN, 0, text("3")));
+			assert_ok(read_value(&s, f, b, value));
+			assert_string_equal(value, "0123");
+			assert_ok(store_commit(&s, b, NULL));
+			same(&s, f, "0123");
+			store_put(&s, f, "r", "q", WIDE_TS_AUTO, "4");
+			assert_ok(wide_flush(s.db));
+			same(&s, f, "01234");
+			assert_ok(wide_compact(s.db, f));
+			same(&s, f, "01234");
+			store_drop(&s);
+		}
+	}
+}
+
 /* How much is folded: what no snapshot tells apart, nothing with a TTL. */
 static void
 test_folded(void **state)
@@ -962,7 +1001,7 @@ main(void)
 		cmocka_unit_test(test_clock),	 cmocka_unit_test(test_stated),
 		cmocka_unit_test(test_folded),	 cmocka_unit_test(test_expiry),
 		cmocka_unit_test(test_too_long), cmocka_unit_test(test_many),
-		cmocka_unit_test(test_gap),
+		cmocka_unit_test(test_gap),		 cmocka_unit_test(test_end_of_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
