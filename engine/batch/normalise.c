@@ -244,6 +244,14 @@ operands_end(norm *n, operands *o)
 	return op_merge_column_copy(&n->c, e);
 }
 
+/* Returns true if the operand is of the cell of the automatic ones.  No timestamp is above the end
+ * of time, so what is appended there is of that cell, too. */
+static bool
+operand_is_last(const entry *e)
+{
+	return op_is_auto(e->seq) || (e->ts == INT64_MAX && op_merge_kind(e->seq) == WIDE_MERGE_APPEND);
+}
+
 /*
  * Takes an operand that nothing masks.  Automatic ones are one cell, and so are those with the same
  * stated timestamp.  *stays: it is the first of its cell, and becomes entry `left` of n->c.
@@ -251,7 +259,7 @@ operands_end(norm *n, operands *o)
 static wide_status
 norm_operand(norm *n, operands *automatic, operands *stated, const entry *e, int left, bool *stays)
 {
-	operands *o = op_is_auto(e->seq) ? automatic : stated;
+	operands *o = operand_is_last(e) ? automatic : stated;
 
 	if (o == stated && o->at >= 0 && n->c.e[o->at].ts != e->ts)
 	{
@@ -277,8 +285,9 @@ norm_operand(norm *n, operands *automatic, operands *stated, const entry *e, int
 	if (o->kind != WIDE_MERGE_APPEND)
 		TRY(fold_take(o->kind, &o->value, e->value, e->vlen));
 	else if (o->appended->bytes.len <= append_most) /* beyond it the commit fails */
-		TRY(append_add(o->appended, e, e->seq));
-	if (o == stated)
+		/* automatic ones come behind those at the end of time */
+		TRY(append_add(o->appended, e, op_is_auto(e->seq) ? e->seq : SEQ_BATCH));
+	if (!op_is_auto(e->seq))
 		return WIDE_OK;
 	if (*stays)
 	{

@@ -5,7 +5,7 @@
  * This operator is associative, but not commutative.  The order of the operands is that of their
  * sequence numbers, which is the order of commits; their timestamps have no part in it.  Operands
  * of one batch that stay apart, because they have stated timestamps, are in the order of these; the
- * batch's automatic operands are one, and come last (norm_operand).
+ * batch's automatic operands are one, with those at the end of time, and come last (norm_operand).
  *
  * So a compaction may fold two operands only if no other one of the column can be between them:
  * see "Merge operators" in visibility.c.  What is folded keeps the key of its newest operand.  Thus

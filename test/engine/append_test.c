@@ -736,6 +736,129 @@ test_stated(void **state)
 	}
 }
 
+/* Nothing is above the end of time: automatic operands come behind it all the same. */
+static void
+test_end_of_time(void **state)
+{
+	(void) state;
+	for (int large = 0; large < 2; large++)
+	{
+		for (int64_t back = 0; back < 3; back++)
+		{
+			store s;
+			wide_family_id f;
+			wide_batch *b;
+			const wide_bytes r = text("r"), q = text("q");
+			char value[100];
+
+			open_log(&s, NULL, &f);
+			store_put(&s, f, "r", "q", WIDE_TS_AUTO, "0");
+			assert_ok(wide_batch_new(s.db, &b));
+			assert_ok(wide_batch_put(b, f, r, q, WIDE_TS_AUTO, INT64_MIN, 0, text("2")));
+			assert_ok(wide_batch_put(b, f, r, q, INT64_MAX - back, INT64_MIN, 0, text("1")));
+			for (int i = 0; large && i < 1000; i++)
+				assert_ok(
+					wide_batch_put(b, f, text("t"), q, WIDE_TS_AUTO, INT64_MIN, 0,
+								   text("0123456789012345678901234567890123456789012345678")));
+			assert_ok(wide_batch_put(b, f, r, q, WIDE_TS_AUTO, INT64_MIN, 0, text("3")));
+			assert_ok(read_value(&s, f, b, value));
+			assert_string_equal(value, "0123");
+			assert_ok(store_commit(&s, b, NULL));
+			same(&s, f, "0123");
+			store_put(&s, f, "r", "q", WIDE_TS_AUTO, "4");
+			assert_ok(wide_flush(s.db));
+			same(&s, f, "01234");
+			assert_ok(wide_compact(s.db, f));
+			same(&s, f, "01234");
+			store_drop(&s);
+		}
+	}
+}
+
+/* Commits an operand as part of an external transaction. */
+static void
+put_external(store *s, wide_family_id f, uint64_t xid, const char *value)
+{
+	wide_batch *b;
+
+	assert_ok(wide_batch_new(s->db, &b));
+	assert_ok(wide_batch_put(b, f, text("r"), text("q"), WIDE_TS_AUTO, INT64_MIN, 0, text(value)));
+	file_log_set_xid(&s->log, xid);
+	assert_ok(wide_batch_prepare(b, xid));
+	assert_ok(file_log_decide(&s->log, xid, true));
+	finish_large(s, b);
+	file_log_set_xid(&s->log, 0);
+}
+
+static bool
+odd_runs(void *ctx, uint64_t xid)
+{
+	return xid % 2 == 1;
+}
+
+/* What a snapshot of the host sees in which transactions with odd numbers run. */
+static void
+same_external(store *s, wide_snapshot *held, wide_family_id f, const char *want)
+{
+	wide_snapshot *snap = held;
+	char *got, all[100];
+
+	if (held == NULL)
+		assert_ok(snapshot_take(s->db, odd_runs, NULL, &snap));
+	got = store_text(s, snap, &f, 1);
+	snprintf(all, sizeof all, "=%s;", want);
+	if (strstr(got, all) == NULL)
+		fail_msg("got %s, want %s", got, want);
+	free(got);
+	if (held == NULL)
+		wide_snapshot_release(snap);
+}
+
+/* Snapshots that see some of the operands in between only, taken before and after flushes. */
+static void
+test_external(void **state)
+{
+	(void) state;
+	for (int hold = 0; hold < 2; hold++)
+	{
+		store s;
+		wide_family_id f;
+		wide_snapshot *held = NULL;
+
+		open_log(&s, NULL, &f);
+		s.oldest_external = 3;
+		store_put(&s, f, "r", "q", WIDE_TS_AUTO, "a");
+		store_put(&s, f, "r", "q", WIDE_TS_AUTO, "b");
+		put_external(&s, f, 4, "c");
+		put_external(&s, f, 3, "d");
+		put_external(&s, f, 6, "e");
+		put_external(&s, f, 8, "f");
+		put_external(&s, f, 5, "g");
+		put_external(&s, f, 10, "h");
+		if (hold)
+		{
+			assert_ok(snapshot_take(s.db, odd_runs, NULL, &held));
+			s.oldest_external = 0;
+		}
+		for (int i = 0; i < 4; i++)
+		{
+			same_external(&s, held, f, "abcefh");
+			if (i < 3)
+				assert_ok(i == 0 ? wide_flush(s.db) : wide_compact(s.db, f));
+			else
+				assert_true(stored(&s, f) > 2);
+		}
+		same(&s, f, "abcdefgh");
+		if (held != NULL)
+			wide_snapshot_release(held);
+		s.oldest_external = 0;
+		assert_ok(wide_compact(s.db, f));
+		same(&s, f, "abcdefgh");
+		assert_int_equal(stored(&s, f), 1);
+		store_drop(&s);
+	}
+}
+
 /* How much is folded: what no snapshot tells apart, nothing with a TTL. */
 static void
 test_folded(void **state)
@@ -962,7 +1085,8 @@ main(void)
 		cmocka_unit_test(test_clock),	 cmocka_unit_test(test_stated),
 		cmocka_unit_test(test_folded),	 cmocka_unit_test(test_expiry),
 		cmocka_unit_test(test_too_long), cmocka_unit_test(test_many),
-		cmocka_unit_test(test_gap),
+		cmocka_unit_test(test_gap),		 cmocka_unit_test(test_end_of_time),
+		cmocka_unit_test(test_external),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
