@@ -17,7 +17,9 @@
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_depend.h"
+#include "catalog/pg_foreign_server.h"
 #include "catalog/pg_foreign_table.h"
+#include "catalog/pg_namespace.h"
 #include "commands/defrem.h"
 #include "foreign/foreign.h"
 #include "nodes/makefuncs.h"
@@ -33,6 +35,7 @@
 #include "utils/syscache.h"
 
 #include "fdw/ddl/catalog_option.h"
+#include "fdw/derived/attempt.h"
 #include "fdw/store/compat.h"
 #include "fdw/table/lookup.h"
 #include "fdw/table/table.h"
@@ -221,24 +224,52 @@ wt_dependency_record_rollup(const WtRollup *r)
 											DEPENDENCY_NORMAL, DEPENDENCY_AUTO, false);
 }
 
-/* Records an index or a roll-up of the table, unless it is recorded. */
-static void
-restore(Oid derived, Oid base)
+bool
+wt_dependency_names_others(Oid rollup)
 {
-	Relation rel = try_relation_open(base, AccessShareLock);
+	Relation depend = table_open(DependRelationId, AccessShareLock);
+	ScanKeyData keys[2];
+	SysScanDesc scan;
+	HeapTuple tup;
+	bool found = false;
+
+	ScanKeyInit(&keys[0], Anum_pg_depend_classid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(RelationRelationId));
+	ScanKeyInit(&keys[1], Anum_pg_depend_objid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(rollup));
+	scan = systable_beginscan(depend, DependDependerIndexId, true, NULL, 2, keys);
+	while (!found && HeapTupleIsValid(tup = systable_getnext(scan)))
+	{
+		Form_pg_depend d = (Form_pg_depend) GETSTRUCT(tup);
+
+		/* each foreign table has a schema and a server */
+		found = d->objsubid == 0 && d->deptype == DEPENDENCY_NORMAL &&
+				d->refclassid != NamespaceRelationId && d->refclassid != ForeignServerRelationId;
+	}
+	systable_endscan(scan);
+	table_close(depend, AccessShareLock);
+	return found;
+}
+
+/* Records what an index or a roll-up depends on, if that is not recorded. */
+static void
+restore(void *arg)
+{
+	const Stated *s = arg;
+	Relation rel = try_relation_open(s->base, AccessShareLock);
 	WtTable *t;
 
 	if (rel == NULL)
 		return;
 	/* another session may be about to do the same */
-	LockRelationOid(derived, ShareUpdateExclusiveLock);
-	if (get_rel_relkind(derived) == RELKIND_FOREIGN_TABLE && wt_table_is_ours(derived) &&
-		wt_table_is_ours(base) && !wt_dependency_is_recorded(t = wt_table(derived)))
+	LockRelationOid(s->derived, ShareUpdateExclusiveLock);
+	if (get_rel_relkind(s->derived) == RELKIND_FOREIGN_TABLE && wt_table_is_ours(s->derived) &&
+		wt_table_is_ours(s->base) && !wt_dependency_is_recorded(t = wt_table(s->derived)))
 	{
 		if (t->index_of != NULL)
-			wt_dependency_record_index(t, wt_table(base));
+			wt_dependency_record_index(t, wt_table(s->base));
 		else
-			wt_dependency_record_rollup(wt_rollup_make(t, wt_table(base), rel, true, NULL));
+			wt_dependency_record_rollup(wt_rollup_make(t, wt_table(s->base), rel, true, NULL));
 		CommandCounterIncrement();
 	}
 	relation_close(rel, NoLock);
@@ -257,10 +288,12 @@ wt_dependency_restore(void)
 		Stated *s = lfirst(lc);
 
 		if (!list_member_oid(find_recorded(s->base, 0), s->derived))
-			list = lappend_oid(lappend_oid(list, s->derived), s->base);
+			list = lappend(list, memcpy(palloc(sizeof(Stated)), s, sizeof(Stated)));
 	}
-	for (int i = 0; i < list_length(list); i += 2)
-		restore(list_nth_oid(list, i), list_nth_oid(list, i + 1));
+	/* one that cannot be parsed has no dependencies: the command may have nothing to do with it, or
+	 * drop it */
+	foreach(lc, list)
+		(void) wt_attempt(restore, lfirst(lc));
 }
 
 List *

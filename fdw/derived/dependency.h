@@ -28,8 +28,12 @@ extern void wt_dependency_record_table(const WtTable *t);
 extern void wt_dependency_record_index(const WtTable *index, WtTable *base);
 extern void wt_dependency_record_rollup(const WtRollup *r);
 
-/* Records all indexes and roll-ups of the database that are not recorded.  Before a command that
- * drops tables, columns or functions, or changes the names in options. */
+/* Returns true if expressions of the roll-up name more than columns and what is built in. */
+extern bool wt_dependency_names_others(Oid rollup);
+
+/* Records all indexes and roll-ups of the database that are not recorded, but for those that cannot
+ * be parsed.  Before a command that drops tables, columns or functions, or changes the names in
+ * options. */
 extern void wt_dependency_restore(void);
 
 /* Returns: option index_of or rollup_of of a foreign table; NULL: it has neither.  Parses nothing.

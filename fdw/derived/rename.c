@@ -7,7 +7,6 @@
 #include "fdw/derived/rename.h"
 
 #include "access/relation.h"
-#include "access/xact.h"
 #include "catalog/pg_class.h"
 #include "commands/defrem.h"
 #include "foreign/foreign.h"
@@ -21,10 +20,10 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
-#include "utils/resowner.h"
 
 #include "fdw/ddl/catalog_option.h"
 #include "fdw/ddl/definition_before.h"
+#include "fdw/derived/attempt.h"
 #include "fdw/derived/dependency.h"
 #include "fdw/derived/index.h"
 #include "fdw/store/compat.h"
@@ -123,7 +122,8 @@ static struct
 	List *restated;			 /* oids */
 } unfinished;
 
-/* Returns true if the command may rename what expressions name, other than tables and columns. */
+/* Returns true if the command may rename what expressions name, other than tables and columns.  It
+ * does not if the statement of the user is one of these; others, as DO, may run any command. */
 static bool
 may_rename(const Node *stmt)
 {
@@ -132,45 +132,28 @@ may_rename(const Node *stmt)
 	if (IsA(stmt, RenameStmt))
 		return ((const RenameStmt *) stmt)->renameType != OBJECT_FOREIGN_TABLE &&
 			   ((const RenameStmt *) stmt)->renameType != OBJECT_COLUMN;
-	return IsA(stmt, AlterObjectSchemaStmt) || IsA(stmt, AlterExtensionContentsStmt) ||
-		   IsA(stmt, AlterExtensionStmt);
+	return !IsA(stmt, AlterTableStmt) && !IsA(stmt, CreateForeignTableStmt) &&
+		   !IsA(stmt, DropStmt) && !IsA(stmt, DropOwnedStmt) && !IsA(stmt, AlterFunctionStmt) &&
+		   !IsA(stmt, AlterOwnerStmt);
 }
 
-/* Parses a roll-up, and keeps it.  One that cannot be parsed, because something has no longer the
- * name that it says, does not follow: the command may be the one that gives it back. */
+/* Parses the roll-up, and keeps it. */
 static void
-parse(Oid base, Oid relid)
+parse(void *arg)
 {
-	MemoryContext cxt = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
+	const WtTable *t = arg;
+	MemoryContext old;
+	WtRollup *r;
 
-	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(cxt);
-	PG_TRY();
-	{
-		WtRollup *r;
-
-		/* against commands that drop the table meanwhile */
-		LockRelationOid(base, AccessShareLock);
-		r = wt_table_is_ours(base) && wt_table_is_ours(relid) ? wt_index_rollup(relid) : NULL;
-		if (r != NULL)
-		{
-			MemoryContextSwitchTo(TopTransactionContext);
-			unfinished.parsed = lappend(unfinished.parsed, r);
-		}
-		ReleaseCurrentSubTransaction();
-	}
-	PG_CATCH();
-	{
-		if (ERRCODE_TO_CATEGORY(geterrcode()) == ERRCODE_OPERATOR_INTERVENTION)
-			PG_RE_THROW();
-		MemoryContextSwitchTo(cxt);
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-	}
-	PG_END_TRY();
-	MemoryContextSwitchTo(cxt);
-	CurrentResourceOwner = owner;
+	/* against commands that drop the table meanwhile */
+	LockRelationOid(t->source, AccessShareLock);
+	r = wt_table_is_ours(t->source) && wt_table_is_ours(t->relid) ? wt_index_rollup(t->relid)
+																  : NULL;
+	if (r == NULL)
+		return;
+	old = MemoryContextSwitchTo(TopTransactionContext);
+	unfinished.parsed = lappend(unfinished.parsed, r);
+	MemoryContextSwitchTo(old);
 }
 
 void
@@ -187,8 +170,10 @@ wt_rename_begin(const Node *stmt)
 	{
 		WtTable *t = wt_table_is_ours(lfirst_oid(lc)) ? wt_table_unlocked(lfirst_oid(lc)) : NULL;
 
-		if (t != NULL && t->rollup_of != NULL)
-			parse(t->source, t->relid);
+		/* one that cannot be parsed does not follow: the command may be the one that gives
+		 * something the name back that it says.  Of others the command waits for no lock. */
+		if (t != NULL && t->rollup_of != NULL && wt_dependency_names_others(t->relid))
+			(void) wt_attempt(parse, t);
 	}
 }
 
