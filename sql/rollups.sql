@@ -321,6 +321,20 @@ UPDATE craft.day SET v = 2 WHERE id = 2;
 SELECT * FROM day_options;
 SELECT * FROM craft.day_mood;
 SELECT * FROM widetable.verify('craft.day');
+DO $$ BEGIN ALTER FUNCTION craft.mood_of RENAME TO mood_from; END $$;
+INSERT INTO craft.day VALUES (5, 12);
+SELECT * FROM day_options WHERE attname = 'high';
+-- one that names what is not there is in nobody's way, and works again when it is
+SET session_replication_role = replica;    -- no event triggers
+ALTER FUNCTION craft.mood_from RENAME TO gone;
+RESET session_replication_role;
+CREATE FUNCTION unrelated() RETURNS int LANGUAGE sql AS 'SELECT 1';
+ALTER FUNCTION unrelated RENAME TO unrelated_too;
+DROP FUNCTION unrelated_too;
+ALTER FUNCTION craft.gone RENAME TO mood_from;
+INSERT INTO craft.day VALUES (6, 13);
+SELECT * FROM craft.day_mood;
+SELECT * FROM widetable.verify('craft.day');
 DROP VIEW day_options;
 DROP SCHEMA craft, other_tools CASCADE;
 

@@ -7,9 +7,9 @@
 
 /*
  * Calls work(arg) in a subtransaction.  Returns false, and what it has done is rolled back, if a
- * definition makes it impossible: something is gone, or has another name.  Locks stay, as those of
- * a command do. Errors: all others, as that a lock was not to be had.
+ * definition makes it impossible: something is gone, or has another name.  Errors: all
+ * others, such as that a lock was not to be had.
  */
 extern bool wt_attempt(void (*work)(void *arg), void *arg);
 
-#endif
+#endif /* WT_ATTEMPT_H */

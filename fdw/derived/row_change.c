@@ -342,7 +342,9 @@ ahead(WtFollowedTable *b, int col, wide_family_id family, wide_bytes key, wide_b
 /*
  * A cell that an index with option cell_ttl follows gets a stated timestamp.  An earlier version of
  * it that has expired by itself is not seen, but displaces what is put below it until a compaction
- * drops it: then that would show, and have no entry. Errors: 0A000.
+ * drops it: then that would show, and have no entry.  Both may come in one transaction: they have
+ * one sequence number and stay in one sorted run, so what drops the one drops the other.
+ * Errors: 0A000.
  */
 static void
 check_stated(WtFollowedTable *b, wide_bytes key, int64 ts, int64 ttl_us)
